@@ -1,0 +1,1 @@
+//! Orders: keyed sorts, CPython shuffles, the plan.

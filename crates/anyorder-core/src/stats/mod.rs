@@ -1,0 +1,1 @@
+//! Intervals, bounds and tests.

@@ -1,0 +1,1 @@
+//! From two outcome matrices to a verdict.

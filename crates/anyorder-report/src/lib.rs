@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod command;
 pub mod escape;
 pub mod json;
 pub mod junit;
@@ -17,5 +18,7 @@ pub mod progress;
 mod style;
 pub mod terminal;
 pub mod view;
+mod wording;
 
+pub use command::quote;
 pub use style::Style;

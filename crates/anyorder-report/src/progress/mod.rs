@@ -1,10 +1,14 @@
 //! Live progress as plain lines: the binary only shows the strings.
 
+mod live;
+mod plain;
+
 use std::time::Duration;
 
-use anyorder_core::model::{OrderLabel, Outcome};
+use anyorder_core::model::{OrderLabel, Outcome, TestId};
 
-use crate::Style;
+pub use live::lines;
+pub use plain::order_line;
 
 /// How far one order is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,16 +25,34 @@ pub struct ProgressOrder {
     pub over: bool,
 }
 
+impl ProgressOrder {
+    /// An order that has not begun.
+    pub fn waiting(label: OrderLabel, planned: u32) -> Self {
+        Self { label, planned, ended: 0, worst: None, over: false }
+    }
+}
+
+/// A test worth watching: it has not passed in some order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgressRow {
+    /// Which.
+    pub id: TestId,
+    /// Its outcomes so far, one an order of the plan; `None` where it has not ended yet.
+    pub outcomes: Vec<Option<Outcome>>,
+}
+
 /// A sweep under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgressView {
     /// Which tree: `base`, `patched`, empty when there is only one.
     pub tree: String,
-    /// What is being done and why: `rerunning seed:3: is it order or chance?`.
+    /// What is being done and why: `seed:3 again: is it order or chance?`.
     pub activity: String,
     /// All orders of the plan, in plan order.
     pub orders: Vec<ProgressOrder>,
-    /// Tests that have not passed in some order so far.
+    /// Tests that have not passed in some order, the ones to show first.
+    pub rows: Vec<ProgressRow>,
+    /// How many such tests there are; at least as many as `rows`.
     pub suspects: u32,
     /// Time since the start.
     pub elapsed: Duration,
@@ -57,15 +79,21 @@ pub struct OrderDone {
     pub ending: Option<String>,
 }
 
-/// The lines of a live display, each at most `style.width` columns: a strip with a cell an order, and a summary.
-pub fn lines(view: &ProgressView, style: Style) -> Vec<String> {
-    let _ = style;
-    vec![view.activity.clone()]
+/// How grave an outcome is beside another, for a cell that stands for several.
+fn gravity(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Skipped | Outcome::Xfailed => 0,
+        Outcome::Passed => 1,
+        Outcome::Xpassed => 2,
+        Outcome::Failed => 3,
+        Outcome::Error => 4,
+        Outcome::Timeout => 5,
+        Outcome::Absent => 6,
+        Outcome::Crashed => 7,
+    }
 }
 
-/// One line for an order that is over, for output that is no terminal:
-/// `seed:4  909 passed, 1 failed  1.2 s  (7 of 23)`.
-pub fn order_line(done: &OrderDone, style: Style) -> String {
-    let _ = style;
-    format!("{}  ({} of {})", done.label, done.number, done.of)
+/// The graver of two outcomes: for filling [`ProgressOrder::worst`].
+pub fn graver(one: Outcome, other: Outcome) -> Outcome {
+    if gravity(other) > gravity(one) { other } else { one }
 }

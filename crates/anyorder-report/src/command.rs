@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use anyorder_core::model::{OrderLabel, TestId};
 
 use crate::escape;
-use crate::view::{Invocation, Seen};
+use crate::view::{Invocation, Seen, Witness};
 
 /// An argument as a shell needs it written.
 pub fn quote(argument: &str) -> Cow<'_, str> {
@@ -64,7 +64,7 @@ impl Invocation {
     pub fn replay(&self, seen: &Seen) -> Option<String> {
         match (&seen.run, &seen.order) {
             (Some(run), _) => Some(format!("{} replay {}", quote(&self.program), quote(run))),
-            (None, OrderLabel::List(_)) => None,
+            (None, OrderLabel::List(_) | OrderLabel::Alone) => None,
             (None, order) => Some(self.command(&["replay", &order.to_string()])),
         }
     }
@@ -73,6 +73,26 @@ impl Invocation {
     pub fn blame(&self, test: &TestId) -> Option<String> {
         self.blame.then(|| self.command(&["blame", &test.to_string()]))
     }
+}
+
+/// What a reader may want to type next about a test: see it fail again, and find out because of whom.
+pub(crate) fn next(
+    invocation: &Invocation,
+    interpreter: &str,
+    witness: &Witness,
+    test: &TestId,
+    order_sensitive: bool,
+) -> Vec<String> {
+    let failing = || witness.seen.iter().filter(|seen| seen.not_passed().is_some());
+    let replay = failing().find_map(|seen| invocation.replay(seen)).or_else(|| {
+        // A test that fails by itself needs nobody's help to be seen.
+        let alone = failing().any(|seen| seen.order == OrderLabel::Alone);
+        let usable = test.occurrence() == 1 && test.raw().contains("::");
+        let python = if interpreter.is_empty() { "python" } else { interpreter };
+        (alone && usable).then(|| format!("{} -m pytest {}", quote(python), quote(test.raw())))
+    });
+    let blame = if order_sensitive { invocation.blame(test) } else { None };
+    replay.into_iter().chain(blame).collect()
 }
 
 #[cfg(test)]

@@ -119,6 +119,35 @@ pub(crate) fn finding(finding: Finding) -> &'static str {
     }
 }
 
+/// How many tests have a finding, as a clause for a headline.
+pub(crate) fn finding_count(finding: Finding, number: usize) -> String {
+    let plural = number != 1;
+    let of =
+        |one: &str, many: &str| format!("{} {}", thousands(number as u64), if plural { many } else { one });
+    match finding {
+        Finding::Repaired => of("test repaired", "tests repaired"),
+        Finding::Introduced => {
+            of("test depends on order since the patch", "tests depend on order since the patch")
+        }
+        Finding::NewTestCoupled => of("new test depends on order", "new tests depend on order"),
+        Finding::PoisonsNeighbours => of("old test is poisoned by it", "old tests are poisoned by it"),
+        Finding::NewLeak => of("test leaks new state", "tests leak new state"),
+        Finding::Regressed => of("test fails since the patch", "tests fail since the patch"),
+        Finding::NewTestFails => of("new test fails", "new tests fail"),
+        Finding::UnexplainedAbsence => of("test crashed or never ran", "tests crashed or never ran"),
+        Finding::PreExisting => of("test depended on order before", "tests depended on order before"),
+        Finding::Masked => of("order dependence is only hidden", "order dependences are only hidden"),
+        Finding::Replaced => of("test depends on order in a new way", "tests depend on order in a new way"),
+        Finding::Exposed => of("order dependence is laid open", "order dependences are laid open"),
+        Finding::Fixed => of("order dependence fixed", "order dependences fixed"),
+        Finding::BrokenOnBase => of("test was broken before", "tests were broken before"),
+        Finding::EvidenceLost => of("test passed before and is gone", "tests passed before and are gone"),
+        Finding::Flaky => of("test is flaky", "tests are flaky"),
+        Finding::Destabilised => of("test is flaky since the patch", "tests are flaky since the patch"),
+        Finding::Inconclusive => of("test could not be decided", "tests could not be decided"),
+    }
+}
+
 /// The bound: a sentence.
 pub(crate) fn bound(bound: &Bound) -> String {
     let seeds = bound.independent_seeds;
@@ -134,7 +163,11 @@ pub(crate) fn bound(bound: &Bound) -> String {
             percent(bound.upper95),
         );
     }
-    let rule = bound.rule_of_three.map(|r| format!("; rule of three: {}", percent(r))).unwrap_or_default();
+    let rule = bound
+        .rule_of_three
+        .filter(|r| *r <= 1.0)
+        .map(|r| format!("; rule of three: {}", percent(r)))
+        .unwrap_or_default();
     format!(
         "no failure in {seeds_text}: one more order fails with a chance of at most {} (at 95 %{rule}).",
         percent(bound.upper95),
@@ -145,10 +178,16 @@ pub(crate) fn bound(bound: &Bound) -> String {
 pub(crate) fn does_not_exclude(bound: &Bound) -> Option<String> {
     let mut open = Vec::new();
     if let Some(cleaners) = bound.victim_cleaners {
-        open.push(format!("a victim with {cleaners} or more cleaners"));
+        open.push(match cleaners {
+            0 => "any victim".to_owned(),
+            some => format!("a victim with {some} or more cleaners"),
+        });
     }
     if let (Some(setters), false) = (bound.brittle_setters, bound.isolated) {
-        open.push(format!("a brittle test with {setters} or more state-setters"));
+        open.push(match setters {
+            0 => "any brittle test".to_owned(),
+            some => format!("a brittle test with {some} or more state-setters"),
+        });
     }
     if open.is_empty() {
         return None;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::parts::{
     Bound, Cost, Coverage, Environment, Failure, Id, Incomplete, Label, OrderDetail, Project, Sandbox,
-    SwitchedOff, Weakness, Witness, failures, labels, next, order_details, switched_off, weaknesses,
+    SwitchedOff, Weakness, Witness, failures, labels, order_details, switched_off, weaknesses,
 };
 use crate::view::{CandidateView, CheckView, FindingView, Side as SideView, TreeDescription};
 
@@ -197,6 +197,6 @@ fn cause<'a>(check: &CheckView, view: &'a CandidateView, cause: &'a crate::view:
         number: cause.number,
         tests: members.iter().map(|f| Id(&f.id)).collect(),
         because: cause.because.as_deref(),
-        next: members.first().map_or_else(Vec::new, |f| next(&check.invocation, &f.witness, &f.id)),
+        next: members.first().map_or_else(Vec::new, |f| check.next(f)),
     }
 }

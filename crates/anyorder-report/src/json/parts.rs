@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::view::{
     Bound as BoundView, Cost as CostView, Coverage as CoverageView, EndingView,
-    Environment as EnvironmentView, FailureView, Incomplete as IncompleteView, Invocation, OrderView,
+    Environment as EnvironmentView, FailureView, Incomplete as IncompleteView, OrderView,
     Project as ProjectView, SandboxView, Seen, SwitchedOff as OffView, Weakness as WeaknessView,
     Witness as WitnessView,
 };
@@ -207,12 +207,6 @@ fn seen(seen: &Seen) -> SeenAt<'_> {
         executor: seen.executor.map(anyorder_core::model::Executor::word),
         run: seen.run.as_deref(),
     }
-}
-
-/// The commands that a reader may want next.
-pub(super) fn next(invocation: &Invocation, witness: &WitnessView, test: &TestId) -> Vec<String> {
-    let replayed = witness.seen.iter().find(|s| s.not_passed().is_some());
-    replayed.and_then(|s| invocation.replay(s)).into_iter().chain(invocation.blame(test)).collect()
 }
 
 #[derive(Serialize)]

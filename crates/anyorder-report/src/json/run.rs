@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::parts::{
     Bound, Cost, Coverage, Environment, Failure, Id, Incomplete, Label, OrderDetail, Project, Sandbox,
-    SwitchedOff, Weakness, Witness, failures, labels, next, order_details, switched_off, weaknesses,
+    SwitchedOff, Weakness, Witness, failures, labels, order_details, switched_off, weaknesses,
 };
 use crate::view::{Class, RunView, TestView};
 
@@ -157,7 +157,7 @@ fn causes(view: &RunView) -> Vec<Cause<'_>> {
                 number: cause.number,
                 tests: members.iter().map(|t| Id(&t.id)).collect(),
                 because: cause.because.as_deref(),
-                next: members.first().map_or_else(Vec::new, |t| next(&view.invocation, &t.witness, &t.id)),
+                next: members.first().map_or_else(Vec::new, |t| view.next(t)),
             }
         })
         .collect()

@@ -92,12 +92,16 @@ fn test_cell(outcomes: &[Option<Outcome>], style: Style) -> (Tone, char) {
     }
 }
 
-/// `7 of 23 orders · 3 tests to look at · 12 s · 31 s left`.
+/// `7 of 23 orders · 12 s · about 31 s left · 3 tests to look at`.
 fn figures(view: &ProgressView, shown: usize, style: Style) -> Vec<Piece> {
     let dot = if style.unicode { " · " } else { ", " };
     let over = view.orders.iter().filter(|o| o.over).count();
     let mut pieces =
         vec![(Tone::Strong, format!("{over} of {}", wording::count(view.orders.len(), "order")))];
+    pieces.push((Tone::Plain, format!("{dot}{}", wording::duration(view.elapsed))));
+    if let Some(left) = view.left {
+        pieces.push((Tone::Plain, format!("{dot}about {} left", wording::duration(left))));
+    }
     if view.suspects > 0 {
         let suspects = wording::count(view.suspects as usize, "test");
         let hidden = (view.suspects as usize).saturating_sub(shown);
@@ -108,10 +112,6 @@ fn figures(view: &ProgressView, shown: usize, style: Style) -> Vec<Piece> {
         };
         pieces.push((Tone::Plain, dot.to_owned()));
         pieces.push((Tone::Warn, format!("{suspects} to look at{more}")));
-    }
-    pieces.push((Tone::Plain, format!("{dot}{}", wording::duration(view.elapsed))));
-    if let Some(left) = view.left {
-        pieces.push((Tone::Plain, format!("{dot}about {} left", wording::duration(left))));
     }
     pieces
 }

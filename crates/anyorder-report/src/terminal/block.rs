@@ -8,7 +8,7 @@ use super::columns::Columns;
 use super::sheet::{Sheet, Tone, pad, tie};
 use super::witness;
 use crate::escape;
-use crate::view::{FailureView, Invocation, OrderView, Witness};
+use crate::view::{FailureView, OrderView, Witness};
 use crate::wording;
 
 /// Ids shown of one cause.
@@ -31,7 +31,8 @@ pub(super) struct Block<'a> {
     pub(super) witness: &'a Witness,
     pub(super) notes: Vec<&'a str>,
     pub(super) failure: Option<&'a FailureView>,
-    pub(super) invocation: &'a Invocation,
+    /// What to type next.
+    pub(super) next: Vec<String>,
 }
 
 impl Block<'_> {
@@ -64,6 +65,8 @@ impl Block<'_> {
 
     fn vectors(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
         let name_width = self.rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        // Columns bring a space of their own.
+        let indent = if name_width == 0 { " " } else { "  " };
         let available = sheet.style.columns().saturating_sub(2 + name_width);
         let mut at = 0;
         while let Some((_, orders, _)) = self.rows.get(at) {
@@ -73,9 +76,12 @@ impl Block<'_> {
                 self.rows[at..].iter().take_while(|(_, other, _)| labels(other) == labels(orders)).count();
             let columns = Columns::new(orders, available, sheet.style);
             for stretch in &columns.stretches {
-                sheet.plain(Tone::Dim, format!("  {}{}", pad("", name_width), columns.header(stretch)))?;
+                sheet.plain(
+                    Tone::Dim,
+                    format!("{indent}{}{}", pad("", name_width), columns.header(stretch)),
+                )?;
                 for (name, _, vector) in &self.rows[at..at + same] {
-                    let mut line = vec![(Tone::Plain, format!("  {}", pad(name, name_width)))];
+                    let mut line = vec![(Tone::Plain, format!("{indent}{}", pad(name, name_width)))];
                     line.extend(columns.cells(stretch, vector));
                     sheet.line(&line)?;
                 }
@@ -87,7 +93,7 @@ impl Block<'_> {
 
     fn minimal(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
         let order = &self.witness.minimal_order;
-        if order.is_empty() {
+        if order.len() < 2 {
             return Ok(());
         }
         sheet.entry(2, "who", LABEL, "the shortest order that shows it:")?;
@@ -99,15 +105,12 @@ impl Block<'_> {
     }
 
     fn next(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
-        let replayed = self.witness.seen.iter().find(|s| s.not_passed().is_some());
-        let replay = replayed.and_then(|seen| self.invocation.replay(seen));
-        let blame = self.ids.first().and_then(|id| self.invocation.blame(id));
-        for (at, command) in replay.into_iter().chain(blame).enumerate() {
+        for (at, command) in self.next.iter().enumerate() {
             sheet.line(&[
                 (Tone::Plain, "  ".to_owned()),
                 (Tone::Strong, pad(if at == 0 { "next" } else { "" }, LABEL)),
                 (Tone::Plain, "  ".to_owned()),
-                (Tone::Command, command),
+                (Tone::Command, command.clone()),
             ])?;
         }
         Ok(())

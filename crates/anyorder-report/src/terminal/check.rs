@@ -6,8 +6,11 @@ use std::io;
 use super::block::Block;
 use super::footer::{self, LABEL, Method};
 use super::sheet::{Sheet, Tone, pad, tie};
+use super::witness;
 use crate::escape;
-use crate::view::{Action, CandidateView, Cause, CheckView, FindingView, TreeDescription, Verdict};
+use crate::view::{
+    Action, CandidateView, Cause, CheckView, Finding, FindingView, Side, TreeDescription, Verdict,
+};
 use crate::wording;
 
 /// Causes shown in full.
@@ -26,9 +29,11 @@ pub(super) fn write(view: &CheckView, sheet: &mut Sheet<'_>) -> io::Result<()> {
     if view.candidates.is_empty() {
         sheet.headline(Tone::Warn, "there was no patch to judge")?;
     }
-    sheet.gap()?;
-    if let Some(bound) = &view.base.bound {
-        footer::bound(sheet, "bound, base", bound)?;
+    if view.candidates.len() != 1 {
+        sheet.gap()?;
+        if let Some(bound) = &view.base.bound {
+            footer::bound(sheet, "bound, base", bound)?;
+        }
     }
     footer::weaknesses(sheet, &view.weaknesses)?;
     footer::drift(sheet, &view.environment_drift)?;
@@ -72,7 +77,7 @@ fn ranking(view: &CheckView, sheet: &mut Sheet<'_>) -> io::Result<()> {
         let number = |action| candidate.findings.iter().filter(|f| f.action == action).count();
         let repaired = candidate.evidence.iter().filter(|e| e.repaired).count();
         let remark = format!(
-            "  {} block, {} to review, {} repaired, {} evidence",
+            "  {} blocking, {} to review, {} repaired, {} as evidence",
             number(Action::Block),
             number(Action::Review),
             repaired,
@@ -91,7 +96,8 @@ fn judged(view: &CheckView, candidate: &CandidateView, sheet: &mut Sheet<'_>) ->
     sheet.headline(verdict_tone(candidate.verdict), &tie(&headline(candidate)))?;
     let mut parts = vec![escape::text(&view.project.name).into_owned()];
     parts.push(format!("{} against {}", tree(&candidate.patched), tree(&view.base)));
-    parts.push(wording::duration(view.cost.wall));
+    let cost = if view.candidates.len() > 1 { &candidate.cost } else { &view.cost };
+    parts.push(wording::duration(cost.wall));
     if let Some(check) = &view.check {
         parts.push(format!("check {}", escape::text(check)));
     }
@@ -100,20 +106,19 @@ fn judged(view: &CheckView, candidate: &CandidateView, sheet: &mut Sheet<'_>) ->
     sheet.paragraph(2, Tone::Dim, &tie(&text))?;
     footer::endings(sheet, &candidate.patched.orders)?;
     if let Some(incomplete) = &candidate.incomplete {
-        footer::incomplete(sheet, incomplete, "check", &view.invocation)?;
+        footer::incomplete(sheet, incomplete, &["check"], &view.invocation)?;
     }
-    for cause in candidate.causes.iter().take(CAUSES) {
-        block(view, candidate, cause, sheet)?;
-    }
-    if candidate.causes.len() > CAUSES {
-        sheet.gap()?;
-        let more = wording::count(candidate.causes.len() - CAUSES, "more cause");
-        sheet.plain(Tone::Dim, format!("and {more}: `--format json` has them all"))?;
-    }
+    causes(view, candidate, sheet)?;
     sheet.gap()?;
     evidence(candidate, sheet)?;
     if let Some(bound) = &candidate.patched.bound {
-        footer::bound(sheet, "bound", bound)?;
+        let same = view.base.bound.as_ref() == Some(bound) && view.candidates.len() == 1;
+        footer::bound(sheet, if same { "bound, both" } else { "bound, patch" }, bound)?;
+    }
+    if let (Some(bound), 1) = (&view.base.bound, view.candidates.len())
+        && candidate.patched.bound.as_ref() != Some(bound)
+    {
+        footer::bound(sheet, "bound, base", bound)?;
     }
     footer::coverage(sheet, &candidate.patched.coverage)
 }
@@ -131,83 +136,138 @@ fn tree(tree: &TreeDescription) -> String {
 }
 
 fn headline(candidate: &CandidateView) -> String {
-    let number = |action| {
-        let mut causes: Vec<u32> =
-            candidate.findings.iter().filter(|f| f.action == action).map(|f| f.cause).collect();
-        let tests = causes.len();
-        causes.sort_unstable();
-        causes.dedup();
-        (tests, causes.len())
-    };
-    let through = |(tests, causes): (usize, usize)| match (tests, causes) {
-        (0, _) => String::new(),
-        (1, _) => "1 test".to_owned(),
-        (tests, 1) => format!("{} with one cause", wording::count(tests, "test")),
-        (tests, causes) => format!("{} with {causes} causes", wording::count(tests, "test")),
-    };
-    let (blocking, review) = (number(Action::Block), number(Action::Review));
-    let name = escape::id(&candidate.patched.name);
-    let incomplete = match &candidate.incomplete {
-        Some(incomplete) => format!("; incomplete: {}", escape::text(&incomplete.why)),
-        None => String::new(),
+    let of_action = |action: Action| {
+        let mut kinds: Vec<Finding> = Vec::new();
+        for finding in candidate.findings.iter().filter(|f| f.action == action) {
+            if !kinds.contains(&finding.finding) {
+                kinds.push(finding.finding);
+            }
+        }
+        let clauses: Vec<String> = kinds
+            .into_iter()
+            .map(|kind| {
+                let has_it = |f: &&FindingView| f.finding == kind && f.action == action;
+                wording::finding_count(kind, candidate.findings.iter().filter(has_it).count())
+            })
+            .collect();
+        clauses.join(", ")
     };
     let reason = match candidate.verdict {
-        Verdict::Block if blocking.0 > 0 => format!("{} against it", through(blocking)),
-        Verdict::Review if review.0 > 0 => format!("{} to look at", through(review)),
-        Verdict::Accept => {
-            let repaired = candidate.evidence.iter().filter(|e| e.repaired).count();
-            let credit = if repaired > 0 {
-                format!(", {} of them repaired by it", wording::thousands(repaired as u64))
-            } else {
-                String::new()
-            };
-            format!("{} speak for it{credit}", wording::count(candidate.evidence.len(), "test"))
-                .replace("1 test speak ", "1 test speaks ")
-        }
-        _ => "not decided by a single test".to_owned(),
+        Verdict::Block => of_action(Action::Block),
+        Verdict::Review => of_action(Action::Review),
+        Verdict::Accept => match of_action(Action::Credit) {
+            credit if credit.is_empty() => "no test got worse".to_owned(),
+            credit => format!("no test got worse, {credit}"),
+        },
     };
-    format!("{}: {name}: {reason}{incomplete}", candidate.verdict.word())
+    let mut text = format!("{}: {}", candidate.verdict.word(), escape::id(&candidate.patched.name));
+    if !reason.is_empty() {
+        text = format!("{text}: {reason}");
+    }
+    match &candidate.incomplete {
+        Some(incomplete) => format!("{text}; incomplete: {}", escape::text(&incomplete.why)),
+        None => text,
+    }
+}
+
+/// Whether a finding is told in full: what a reader must act on.
+fn in_full(finding: &FindingView) -> bool {
+    matches!(finding.action, Action::Block | Action::Review)
+}
+
+fn members<'a>(candidate: &'a CandidateView, cause: &Cause) -> Vec<&'a FindingView> {
+    cause.members.iter().filter_map(|&at| candidate.findings.get(at)).collect()
+}
+
+fn causes(view: &CheckView, candidate: &CandidateView, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let told = |full: bool| {
+        let all = candidate.causes.iter().map(|cause| (cause, members(candidate, cause)));
+        all.filter(move |(_, members)| members.first().is_some_and(|f| in_full(f) == full))
+    };
+    for (cause, members) in told(true).take(CAUSES) {
+        block(view, candidate, cause, &members, sheet)?;
+    }
+    let hidden = told(true).count().saturating_sub(CAUSES);
+    if hidden > 0 {
+        sheet.gap()?;
+        let more = wording::count(hidden, "more cause");
+        sheet.plain(Tone::Dim, format!("and {more}: `--format json` has them all"))?;
+    }
+    let others: Vec<_> = told(false).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    sheet.gap()?;
+    sheet.plain(Tone::Strong, "also seen")?;
+    for (_, members) in others.iter().take(CAUSES) {
+        short(members, sheet)?;
+    }
+    if others.len() > CAUSES {
+        let more = wording::count(others.len() - CAUSES, "more cause");
+        sheet.plain(Tone::Dim, format!("  and {more}: `--format json` has them all"))?;
+    }
+    Ok(())
+}
+
+/// A cause that asks for nothing: what, which tests, and why we believe it.
+fn short(members: &[&FindingView], sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let Some(first) = members.first() else { return Ok(()) };
+    let more = match members.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {} more", wording::thousands(others as u64)),
+    };
+    let consequence = consequence(first.action);
+    sheet.line(&[
+        (action_tone(first.action), format!("  {}", first.finding.word())),
+        (Tone::Plain, format!("  {}{more}", escape::id(&first.id.to_string()))),
+    ])?;
+    let why = witness::sentence(&first.witness);
+    let text = if why.is_empty() { wording::finding(first.finding).to_owned() } else { why };
+    let text = if consequence.is_empty() { text } else { format!("{text}; {consequence}") };
+    sheet.paragraph(4, Tone::Dim, &tie(&text))
+}
+
+fn consequence(action: Action) -> &'static str {
+    match action {
+        Action::Block => "blocks",
+        Action::Review => "review",
+        Action::Freeze => "not the patch's fault, kept out of the evidence",
+        Action::Quarantine => "kept out of the evidence",
+        Action::Report | Action::Credit => "",
+    }
 }
 
 fn block(
     view: &CheckView,
     candidate: &CandidateView,
     cause: &Cause,
+    members: &[&FindingView],
     sheet: &mut Sheet<'_>,
 ) -> io::Result<()> {
-    let members: Vec<&FindingView> =
-        cause.members.iter().filter_map(|&at| candidate.findings.get(at)).collect();
     let Some(first) = members.first() else { return Ok(()) };
     let mut rows = Vec::new();
-    if let Some(side) = &first.base {
-        rows.push(("base", view.base.orders.as_slice(), &side.vector));
+    let sides = [
+        ("base", view.base.orders.as_slice(), &first.base),
+        ("patched", candidate.patched.orders.as_slice(), &first.patched),
+    ];
+    // Two rows of one letter each would say what the title says.
+    let varies = |side: &Side| side.vector.0.windows(2).any(|pair| pair[0] != pair[1]);
+    if sides.iter().any(|(.., side)| side.as_ref().is_some_and(varies)) {
+        rows.extend(
+            sides.iter().filter_map(|&(name, orders, side)| Some((name, orders, &side.as_ref()?.vector))),
+        );
     }
-    if let Some(side) = &first.patched {
-        rows.push(("patched", candidate.patched.orders.as_slice(), &side.vector));
-    }
-    let consequence = match first.action {
-        Action::Block => "blocks",
-        Action::Review => "review",
-        Action::Freeze => "not the patch's fault, kept out of the evidence",
-        Action::Quarantine => "kept out of the evidence",
-        Action::Report => "for information",
-        Action::Credit => "speaks for the patch",
-    };
-    let remark = format!("{}{}{consequence}", wording::count(members.len(), "test"), sheet.dot());
-    let says = format!("{}.", wording::finding(first.finding));
-    let mut notes: Vec<&str> = vec![&says];
-    notes.extend(first.note.as_deref());
-    notes.extend(cause.because.as_deref());
+    let remark = format!("{}: {}", wording::count(members.len(), "test"), wording::finding(first.finding));
     Block {
         tone: action_tone(first.action),
-        title: first.finding.word().to_owned(),
+        title: format!("{} ({})", first.finding.word(), consequence(first.action)),
         remark,
         ids: members.iter().map(|f| &f.id).collect(),
         rows,
         witness: &first.witness,
-        notes,
+        notes: first.note.as_deref().into_iter().chain(cause.because.as_deref()).collect(),
         failure: first.failure.and_then(|at| candidate.failures.get(at)),
-        invocation: &view.invocation,
+        next: view.next(first),
     }
     .write(sheet)
 }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::footer::{self, LABEL};
 use super::sheet::{Sheet, Tone};
 use crate::escape;
@@ -24,19 +26,21 @@ pub(super) fn write(view: &DoctorView, sheet: &mut Sheet<'_>) -> io::Result<()> 
         &[version, escape::text(&view.project.root).into_owned()].join(sheet.dot()),
     )?;
     sheet.gap()?;
+    let longest = view.rows.iter().map(|row| UnicodeWidthStr::width(&*escape::text(&row.name))).max();
+    let label_width = longest.unwrap_or(0).clamp(LABEL - 2, 24);
     for row in &view.rows {
         let (glyph, tone) = mark(row.health, sheet.style.unicode);
         let label = escape::text(&row.name).into_owned();
         sheet.line(&[
             (tone, format!("{glyph} ")),
-            (Tone::Strong, super::sheet::pad(&label, LABEL - 2)),
+            (Tone::Strong, super::sheet::pad(&label, label_width)),
             (Tone::Plain, format!("  {}", escape::text(&row.found))),
         ])?;
         for detail in &row.details {
-            sheet.paragraph(LABEL + 2, Tone::Dim, &escape::text(detail))?;
+            sheet.paragraph(label_width + 4, Tone::Dim, &escape::text(detail))?;
         }
         if let Some(advice) = &row.advice {
-            sheet.paragraph(LABEL + 2, Tone::Command, &escape::text(advice))?;
+            sheet.paragraph(label_width + 4, Tone::Command, &escape::text(advice))?;
         }
     }
     sheet.gap()?;

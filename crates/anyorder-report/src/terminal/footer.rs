@@ -126,18 +126,13 @@ pub(super) fn drift(sheet: &mut Sheet<'_>, drift: &[String]) -> io::Result<()> {
 /// Orders that did not end well, and what that cost.
 pub(super) fn endings(sheet: &mut Sheet<'_>, orders: &[OrderView]) -> io::Result<()> {
     use crate::view::EndingView as E;
-    let mut not_run = 0;
     for order in orders {
         let culprit = |id: &Option<TestId>| match id {
             Some(id) => format!(" in {}", escape::id(&id.to_string())),
             None => String::new(),
         };
         let (tone, what) = match &order.ending {
-            E::Completed => continue,
-            E::NotRun => {
-                not_run += 1;
-                continue;
-            }
+            E::Completed | E::NotRun => continue,
             E::Crashed { culprit: id, how } => {
                 (Tone::Bad, format!("crashed{}: {}", culprit(id), escape::text(how)))
             }
@@ -150,9 +145,6 @@ pub(super) fn endings(sheet: &mut Sheet<'_>, orders: &[OrderView]) -> io::Result
         let label = escape::text(&order.label.to_string()).into_owned();
         sheet.line(&[(tone, format!("  {label} ")), (Tone::Plain, what)])?;
     }
-    if not_run > 0 {
-        sheet.plain(Tone::Warn, format!("  {} did not run", wording::count(not_run, "planned order")))?;
-    }
     Ok(())
 }
 
@@ -160,13 +152,13 @@ pub(super) fn endings(sheet: &mut Sheet<'_>, orders: &[OrderView]) -> io::Result
 pub(super) fn incomplete(
     sheet: &mut Sheet<'_>,
     incomplete: &Incomplete,
-    command: &str,
+    words: &[&str],
     invocation: &Invocation,
 ) -> io::Result<()> {
     if incomplete.resumable {
         sheet.line(&[
             (Tone::Plain, "  go on with  ".to_owned()),
-            (Tone::Command, invocation.command(&[command, "--resume"])),
+            (Tone::Command, invocation.command(words)),
         ])?;
     }
     Ok(())

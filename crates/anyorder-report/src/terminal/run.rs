@@ -2,7 +2,7 @@
 
 use std::io;
 
-use anyorder_core::model::Outcome;
+use anyorder_core::model::{OrderLabel, Outcome};
 
 use super::block::Block;
 use super::columns::Columns;
@@ -24,7 +24,7 @@ pub(super) fn write(view: &RunView, sheet: &mut Sheet<'_>) -> io::Result<()> {
     subline(view, sheet)?;
     footer::endings(sheet, &view.orders)?;
     if let Some(incomplete) = &view.incomplete {
-        footer::incomplete(sheet, incomplete, "run", &view.invocation)?;
+        footer::incomplete(sheet, incomplete, &["run", "--resume"], &view.invocation)?;
     }
     for cause in view.causes.iter().take(CAUSES) {
         block(view, cause, sheet)?;
@@ -59,7 +59,7 @@ fn of_class(view: &RunView, class: Class) -> usize {
 }
 
 fn ran(view: &RunView) -> usize {
-    view.orders.iter().filter(|o| o.ending != EndingView::NotRun).count()
+    view.orders.iter().filter(|o| !matches!(o.ending, EndingView::NotRun | EndingView::Interrupted)).count()
 }
 
 fn headline(view: &RunView) -> (Tone, String) {
@@ -93,7 +93,7 @@ fn headline(view: &RunView) -> (Tone, String) {
         (false, true) => (Tone::Warn, format!("{}, none depends on order", parts.join(", "))),
         (false, false) => (
             Tone::Good,
-            format!("none of {total} depends on order in {}", wording::count(ran(view), "order")),
+            format!("no order dependence in {total} under {}", wording::count(ran(view), "order")),
         ),
     };
     match &view.incomplete {
@@ -124,7 +124,7 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
     let Some(first) = members.first() else { return Ok(()) };
     let tests = wording::count(members.len(), "test");
     let (tone, remark) = match first.class {
-        Class::OrderSensitive => (Tone::Bad, tests),
+        Class::OrderSensitive => (Tone::Bad, format!("{tests}{}", alone(view, first, members.len() > 1))),
         Class::Flaky => (Tone::Warn, format!("{tests}: two outcomes for one order, so chance and not order")),
         _ => (Tone::Warn, format!("{tests}: order is not the reason")),
     };
@@ -141,25 +141,43 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
         witness: &first.witness,
         notes: cause.because.as_deref().into_iter().collect(),
         failure: first.failures.first().and_then(|f| view.failures.get(f.failure)),
-        invocation: &view.invocation,
+        next: view.next(first),
     }
     .write(sheet)
+}
+
+/// What it means that the test passes or fails by itself (DESIGN section 1: victim, brittle); empty where unknown.
+fn alone(view: &RunView, test: &TestView, several: bool) -> &'static str {
+    let at = view.orders.iter().position(|o| o.label == OrderLabel::Alone);
+    let outcome = at.and_then(|at| test.vector.0.get(at)).copied();
+    let absent = test.vector.0.iter().any(|o| matches!(o, Outcome::Absent | Outcome::Crashed));
+    match (outcome, several) {
+        _ if absent => "",
+        (Some(Outcome::Passed), true) => ": they pass alone, an earlier test breaks them",
+        (Some(Outcome::Passed), false) => ": it passes alone, an earlier test breaks it",
+        (Some(Outcome::Failed | Outcome::Error), true) => ": they fail alone, they need an earlier test",
+        (Some(Outcome::Failed | Outcome::Error), false) => ": it fails alone, it needs an earlier test",
+        _ => "",
+    }
 }
 
 /// The rows that are not the same in every order, a few of each cause.
 fn matrix(view: &RunView, sheet: &mut Sheet<'_>) -> io::Result<()> {
     let interesting = |t: &&TestView| matches!(t.class, Class::OrderSensitive | Class::Flaky);
     let mut rows: Vec<(&TestView, usize)> = Vec::new();
+    let mut causes = 0;
     for cause in view.causes.iter().take(CAUSES) {
         let members: Vec<&TestView> =
             cause.members.iter().filter_map(|&at| view.tests.get(at)).filter(interesting).collect();
+        causes += usize::from(!members.is_empty());
         let hidden = members.len().saturating_sub(ROWS);
         let shown = members.len() - hidden;
         for (at, test) in members.into_iter().take(ROWS).enumerate() {
             rows.push((test, if at + 1 == shown { hidden } else { 0 }));
         }
     }
-    if rows.len() < 2 {
+    // One cause has shown its vector already.
+    if causes < 2 {
         return Ok(());
     }
     let longest = rows.iter().map(|(t, _)| t.id.raw().chars().count()).max().unwrap_or(0);
@@ -210,7 +228,6 @@ fn stable(view: &RunView, sheet: &mut Sheet<'_>) -> io::Result<()> {
 
 /// How long orders took and what they cost in fixtures.
 fn orders(orders: &[OrderView], sheet: &mut Sheet<'_>) -> io::Result<()> {
-    use anyorder_core::model::OrderLabel;
     let full: Vec<&OrderView> =
         orders.iter().filter(|o| o.label != OrderLabel::Alone && o.duration.is_some()).collect();
     let mut times: Vec<_> = full.iter().filter_map(|o| o.duration).collect();
@@ -220,7 +237,7 @@ fn orders(orders: &[OrderView], sheet: &mut Sheet<'_>) -> io::Result<()> {
         (times.get(times.len() / 2), full.iter().max_by_key(|o| o.duration))
     {
         parts.push(format!("median {}", wording::duration(*median)));
-        if let Some(time) = slowest.duration.filter(|t| t > median) {
+        if let Some(time) = slowest.duration.filter(|t| *t > median.mul_f64(1.2)) {
             parts.push(format!(
                 "slowest {} ({})",
                 wording::duration(time),

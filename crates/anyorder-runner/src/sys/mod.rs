@@ -1,0 +1,1 @@
+//! What needs `unsafe`, and nothing else.

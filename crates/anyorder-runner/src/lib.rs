@@ -13,6 +13,10 @@ use anyorder_core::model::{Executor, Order, RunRecord, Suite, TestIx, TestResult
 
 mod agent;
 mod cancel;
+mod channel;
+mod engine;
+mod process;
+mod protocol;
 mod session;
 mod sys;
 
@@ -67,6 +71,8 @@ pub struct Declared {
     pub provides: Vec<String>,
     /// Names or ids that must have run before it.
     pub depends_on: Vec<String>,
+    /// Names or ids that must not have run before it.
+    pub before: Vec<String>,
     /// The incremental class it belongs to.
     pub incremental: Option<String>,
 }
@@ -152,6 +158,13 @@ pub enum Event<'a> {
         run: u64,
         /// Everything about it.
         record: &'a RunRecord,
+    },
+    /// A run loaded project modules from outside the tree: what it says is not about this tree.
+    Foreign {
+        /// Which run.
+        run: u64,
+        /// The modules and where they came from.
+        origins: &'a [Origin],
     },
     /// Something the user should know, in a sentence.
     Note(String),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyorder_core::model::{Excerpt, Tree};
 
+use crate::engine::Engine;
 use crate::{Cancel, Collection, Listener, RunSource};
 
 /// Everything a session needs to know. Nothing is read from this process's own environment.
@@ -280,6 +281,7 @@ pub enum EngineError {
 /// Start it and run it on a thread that outlives it: on Linux, interpreters die with the thread that started them.
 #[derive(Debug)]
 pub struct Session {
+    engine: Engine,
     collection: Collection,
 }
 
@@ -287,10 +289,11 @@ impl Session {
     /// Starts the interpreter and lets it collect.
     pub fn start(
         config: SessionConfig,
-        _listener: &mut dyn Listener,
-        _cancel: &Cancel,
+        listener: &mut dyn Listener,
+        cancel: &Cancel,
     ) -> Result<Self, StartError> {
-        Err(StartError::NoTests { cwd: config.cwd })
+        let (engine, collection) = Engine::start(config, listener, cancel)?;
+        Ok(Self { engine, collection })
     }
 
     /// What was collected.
@@ -302,10 +305,10 @@ impl Session {
     /// told to stop. Records come in completion order.
     pub fn execute(
         &mut self,
-        _source: &mut dyn RunSource,
-        _listener: &mut dyn Listener,
-        _cancel: &Cancel,
+        source: &mut dyn RunSource,
+        listener: &mut dyn Listener,
+        cancel: &Cancel,
     ) -> Result<(), EngineError> {
-        Ok(())
+        self.engine.execute(source, listener, cancel)
     }
 }

@@ -39,7 +39,7 @@ fn assert_harmless(text: &str, colored: bool) {
         rest = plain;
     }
     for c in rest.chars() {
-        assert!(c == '\n' || !c.is_control(), "{:?} in {rest:?}", c);
+        assert!(c == '\n' || !c.is_control(), "{c:?} in {rest:?}");
         assert!(
             !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
         );

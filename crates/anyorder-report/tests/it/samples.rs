@@ -46,11 +46,11 @@ pub(crate) fn stable(id: &str, orders: usize) -> TestView {
 }
 
 pub(crate) fn seen(order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen {
-    Seen { order, tree: None, outcomes: vector(outcomes), executor: None, run: run.map(str::to_owned) }
+    Seen { order, tree: None, outcomes: vector(outcomes), fresh: 0, run: run.map(str::to_owned) }
 }
 
 pub(crate) fn on(tree: Tree, order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen {
-    Seen { tree: Some(tree), executor: Some(Executor::Fresh), ..seen(order, outcomes, run) }
+    Seen { tree: Some(tree), fresh: u32::try_from(outcomes.len()).unwrap(), ..seen(order, outcomes, run) }
 }
 
 pub(crate) fn failure(signature: &str, text: &str) -> FailureView {
@@ -115,7 +115,7 @@ pub(crate) fn clean() -> RunView {
         failures: Vec::new(),
         causes: Vec::new(),
         bound: bound(20, 0, 0.139_1, 0.0),
-        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.027 },
+        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.027, sampled: false },
         weaknesses: Vec::new(),
         incomplete: None,
         resumed: 0,
@@ -202,7 +202,7 @@ pub(crate) fn troubled() -> RunView {
     });
     view.causes = view.group();
     view.bound = bound(8, 5, 0.914, 0.245);
-    view.coverage = Coverage { ordered_pairs: 0.998, adjacent_pairs: 0.011 };
+    view.coverage = Coverage { ordered_pairs: 0.998, adjacent_pairs: 0.011, sampled: false };
     view.cost = Cost { wall: Duration::from_secs(42), runs: 25, replays: 13, suite_equivalents: Some(26.9) };
     view.constraints = 3;
     view.weaknesses = vec![Weakness::DeclaredOrder { constraints: 3 }];
@@ -274,7 +274,7 @@ fn tree(name: &str, revision: Option<&str>, last: i128, tests: usize) -> TreeDes
         tests,
         orders: orders(last),
         bound: Some(bound(20, 0, 0.139_1, 0.0)),
-        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.031 },
+        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.031, sampled: false },
         cached: false,
     }
 }

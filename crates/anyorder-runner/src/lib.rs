@@ -8,6 +8,10 @@ use std::time::Duration;
 
 use anyorder_core::model::{Executor, Order, RunRecord, Suite, TestIx, TestResult};
 
+mod git;
+pub mod interpreter;
+pub mod tree;
+
 /// One order to run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {

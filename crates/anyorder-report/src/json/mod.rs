@@ -1,0 +1,34 @@
+//! For programs: one JSON document on one line, its schema in `docs/schema/`.
+//!
+//! Keys stand in one order, ids are exact, numbers are finite (what is no number becomes `null`), times are seconds.
+
+mod check;
+mod doctor;
+mod parts;
+mod run;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::view::{CheckView, DoctorView, RunView};
+
+/// `anyorder/run/1`.
+pub fn run(view: &RunView, out: &mut dyn Write) -> io::Result<()> {
+    write(&run::Document::of(view), out)
+}
+
+/// `anyorder/check/1`. The keys at the top are those of the first candidate; `others` holds the rest.
+pub fn check(view: &CheckView, out: &mut dyn Write) -> io::Result<()> {
+    write(&check::Document::of(view), out)
+}
+
+/// `anyorder/doctor/1`.
+pub fn doctor(view: &DoctorView, out: &mut dyn Write) -> io::Result<()> {
+    write(&doctor::Document::of(view), out)
+}
+
+fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, document)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,51 @@
+//! The witness as a sentence.
+
+use anyorder_core::model::{Executor, OrderLabel, Tree};
+
+use crate::escape;
+use crate::view::{Seen, Witness};
+use crate::wording;
+
+/// `fails in seed:3 (4 of 4 runs) and seed:7, passes in default and alone`; empty without a witness.
+pub(super) fn sentence(witness: &Witness) -> String {
+    let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
+    for seen in witness.seen.iter().filter(|s| s.runs() > 0) {
+        let (head, place) = clause(seen);
+        match clauses.last_mut() {
+            Some((last, places)) if *last == head => places.push(place),
+            _ => clauses.push((head, vec![place])),
+        }
+    }
+    let parts: Vec<String> =
+        clauses.into_iter().map(|(head, places)| format!("{head} {}", wording::listed(&places))).collect();
+    let text = parts.join(", ");
+    // One remark at the end instead of one in every place.
+    let fresh = " in fresh interpreters";
+    let all_fresh = witness.seen.iter().all(|s| s.executor == Some(Executor::Fresh)) && !text.is_empty();
+    if all_fresh { format!("{text};{fresh}") } else { text }
+}
+
+/// Verb (with the tree), and place (with the count).
+fn clause(seen: &Seen) -> (String, String) {
+    let place = match &seen.order {
+        OrderLabel::Alone => "alone".to_owned(),
+        OrderLabel::List(name) => format!("in list:{}", escape::id(name)),
+        other => format!("in {other}"),
+    };
+    let runs = seen.runs();
+    let tree = match &seen.tree {
+        None => String::new(),
+        Some(Tree::Base) => " on base".to_owned(),
+        Some(Tree::Patched(_)) => " on patched".to_owned(),
+    };
+    let passed = seen.passed();
+    match seen.not_passed() {
+        None => (format!("passes{tree}"), counted(place, runs, runs)),
+        Some(bad) if passed == 0 => (format!("{}{tree}", wording::verb(bad)), counted(place, runs, runs)),
+        Some(bad) => (format!("{}{tree}", wording::verb(bad)), counted(place, runs - passed, runs)),
+    }
+}
+
+fn counted(place: String, times: usize, runs: usize) -> String {
+    if runs == 1 { place } else { format!("{place} ({times} of {runs} runs)") }
+}

@@ -1,0 +1,24 @@
+//! The view model: everything a report says, as plain owned values that any format can write.
+//!
+//! The binary fills it from core values. Indices into sibling lists are used where a text would otherwise be
+//! repeated thousands of times (failures, causes); each field says into which list it points.
+
+mod check;
+mod common;
+mod doctor;
+mod group;
+mod plan;
+mod run;
+mod words;
+
+pub use check::{
+    CandidateView, CheckView, EvidenceView, FindingView, NotEvidenceView, Side, TreeDescription,
+};
+pub use common::{
+    Bound, Cause, Cost, Coverage, EndingView, Environment, ExecutorView, FailureView, Incomplete, Invocation,
+    OrderView, Project, SandboxView, Seen, SwitchedOff, Weakness, Witness,
+};
+pub use doctor::{DoctorRow, DoctorView, Health};
+pub use plan::{PlanOption, PlanView};
+pub use run::{FailureAt, RunView, TestView};
+pub use words::{Action, Class, Finding, Verdict};

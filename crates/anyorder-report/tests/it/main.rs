@@ -1,0 +1,8 @@
+//! Reports from sample views: read by eye as snapshots, and by programs.
+
+mod hostile;
+mod json;
+mod junit;
+mod progress;
+mod samples;
+mod terminal;

@@ -116,6 +116,7 @@ const SETTINGS: &[&str] = &[
     "core.safecrlf=false",
     "submodule.recurse=false",
     "diff.ignoreSubmodules=none",
+    "init.defaultRefFormat=files",
     "apply.whitespace=nowarn",
     "apply.ignoreWhitespace=no",
     "advice.addEmbeddedRepo=false",

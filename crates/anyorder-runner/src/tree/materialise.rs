@@ -69,10 +69,7 @@ impl Checkout {
 
     /// The git tree of a commit.
     pub(super) fn tree_of(&self, commit: &str) -> Result<String, TreeError> {
-        Ok(self
-            .git()?
-            .ask("rev-parse", ["--verify", "--end-of-options", &format!("{commit}^{{tree}}")])
-            .line()?)
+        Ok(self.git()?.ask("rev-parse", ["--verify", &format!("{commit}^{{tree}}")]).line()?)
     }
 
     /// What differs from `old` in `new`, renames found, sorted by path.

@@ -116,6 +116,7 @@ const SETTINGS: &[&str] = &[
     "core.safecrlf=false",
     "submodule.recurse=false",
     "diff.ignoreSubmodules=none",
+    "diff.orderFile=/dev/null",
     "init.defaultRefFormat=files",
     "apply.whitespace=nowarn",
     "apply.ignoreWhitespace=no",

@@ -46,11 +46,16 @@ pub(crate) fn git_in(folder: &Path, arguments: &[&str]) -> String {
 impl Repo {
     /// An empty repository with local settings that shield it from the machine's.
     pub(crate) fn empty() -> Self {
+        Self::empty_as("sha1")
+    }
+
+    /// An empty repository with an object format of its own.
+    pub(crate) fn empty_as(format: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = fs::canonicalize(folder.path()).unwrap();
         let root = top.join("p");
         fs::create_dir(&root).unwrap();
-        git_in(&root, &["init", "-q", "-b", "main"]);
+        git_in(&root, &["init", "-q", "-b", "main", &format!("--object-format={format}")]);
         for (key, value) in
             [("core.autocrlf", "false"), ("core.excludesFile", "/dev/null"), ("commit.gpgsign", "false")]
         {

@@ -38,6 +38,33 @@ fn a_linked_worktree_is_a_checkout_of_its_own() {
 }
 
 #[test]
+fn a_repository_that_borrows_objects_itself_is_read_through() {
+    let origin = Repo::with(&[("a.py", "1\n")]);
+    origin.write("a.py", "2\n");
+    origin.commit("second");
+    let repo = Repo::empty();
+    fs::remove_dir_all(&repo.root).unwrap();
+    let (from, to) = (origin.root.to_str().unwrap(), repo.root.to_str().unwrap());
+    git_in(
+        &repo.beside(""),
+        &[
+            "clone",
+            "-q",
+            "--shared",
+            &format!("--separate-git-dir={}", repo.beside("odd: dir.git").display()),
+            from,
+            to,
+        ],
+    );
+    repo.write("a.py", "3\n");
+    let tree = repo.at("HEAD~1");
+    assert_seen(&tree, &origin.as_git_has_it("HEAD~1"));
+    let folder = repo.checkout().as_worktree(&tree, &repo.scratch()).unwrap();
+    assert_seen(&folder, &origin.as_git_has_it("HEAD~1"));
+    assert_eq!(git_in(&folder.remap().unwrap().1, &["log", "--format=%s"]), "first");
+}
+
+#[test]
 fn a_repository_inside_is_left_alone() {
     let repo = Repo::with(&[("a.py", "1\n")]);
     repo.git(&["worktree", "add", "-q", "--detach", "inner"]);
@@ -112,6 +139,60 @@ fn changed_attributes_change_files_whose_blobs_are_equal() {
     assert_seen(&tree, &repo.as_git_has_it("HEAD~2"));
     let TreeKind::Overlay { delta } = &tree.kind else { panic!("no overlay") };
     assert_eq!(files(delta).len(), 2, "only what differs is in the delta");
+}
+
+#[test]
+fn a_repository_with_long_object_names_is_read_too() {
+    let repo = Repo::empty_as("sha256");
+    repo.write("a.py", "1\n");
+    repo.commit("first");
+    repo.write("a.py", "2\n");
+    let tree = repo.at("HEAD");
+    assert_seen(&tree, &repo.as_git_has_it("HEAD"));
+    let folder = repo.checkout().as_worktree(&tree, &repo.scratch()).unwrap();
+    assert_eq!(git_in(&folder.remap().unwrap().1, &["rev-parse", "HEAD"]), repo.git(&["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn settings_of_the_user_change_nothing() {
+    let repo = Repo::with(&[("a.py", "1\n"), ("b.py", "  x \n")]);
+    let hook = repo.beside("hooks/post-index-change");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", repo.beside("hooked").display())).unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    repo.write("a.py", "2\n");
+    repo.write("tests/test_new.py", "new\n");
+    let settings = [
+        ("color.ui", "always"),
+        ("column.ui", "always"),
+        ("status.showUntrackedFiles", "no"),
+        ("status.short", "true"),
+        ("status.branch", "true"),
+        ("diff.noprefix", "true"),
+        ("diff.renames", "copies"),
+        ("diff.external", "false"),
+        ("diff.orderFile", "/nonexistent"),
+        ("apply.whitespace", "error-all"),
+        ("apply.ignoreWhitespace", "change"),
+        ("core.pager", "false"),
+        ("core.fsmonitor", "/bin/false"),
+        ("core.safecrlf", "true"),
+        ("core.hooksPath", hook.parent().unwrap().to_str().unwrap()),
+        ("submodule.recurse", "true"),
+        ("core.quotePath", "true"),
+        ("core.abbrev", "7"),
+    ];
+    for (key, value) in settings {
+        repo.git(&["config", key, value]);
+    }
+    assert_seen(&repo.at("HEAD"), &repo.as_git_has_it("HEAD"));
+    assert_eq!(repo.checkout().default_base().unwrap().oid, repo.rev("HEAD").oid);
+    let patch = repo.patch("p.diff", "--- a/b.py\n+++ b/b.py\n@@ -1 +1,2 @@\n   x \n+y \t \n");
+    assert_eq!(repo.patched(&patch).changed.len(), 1);
+    let loose = repo.patch("p.diff", "--- a/b.py\n+++ b/b.py\n@@ -1 +1,2 @@\n x\n+y\n");
+    let head = repo.rev("HEAD");
+    repo.checkout().with_patch(&head, &loose, &repo.scratch()).unwrap_err();
+    assert!(!repo.beside("hooked").exists(), "no hook ran");
 }
 
 #[test]

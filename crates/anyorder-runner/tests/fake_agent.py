@@ -120,7 +120,7 @@ def main():
                 return
             if command["c"] == "fork":
                 if suite.get("no_fork", lambda run: False)(command["run"]):
-                    channel.say(t="not_forked", run=command["run"], errno=11)
+                    channel.say(t="exit", run=command["run"], code=71, why="no process to be had")
                     continue
                 pid = os.fork()
                 if pid == 0:

@@ -169,10 +169,10 @@ impl Account {
         let Closing { order, attempt, executor, departure, wall, output } = closing;
         let ending = self.ending(&departure);
         self.settle_running(&ending, output);
-        if let Ending::Crashed { culprit: Some(culprit), how } = &ending {
-            if self.disturbed.is_some() {
-                self.blame(*culprit, how);
-            }
+        if let Ending::Crashed { culprit: Some(culprit), how } = &ending
+            && self.disturbed.is_some()
+        {
+            self.blame(*culprit, how);
         }
         for &test in order.tests() {
             if self.missing(test) {
@@ -259,13 +259,13 @@ impl Account {
 
     /// A record that may be forged does not stand.
     fn blame(&mut self, culprit: TestIx, how: &str) {
-        if let Some(result) = self.results.iter_mut().rfind(|r| r.test == culprit) {
-            if result.outcome != Outcome::Crashed {
-                result.outcome = Outcome::Crashed;
-                let signature = Signature(Arc::from(how));
-                let failure = Failure { phase: Phase::Call, signature, text: Excerpt::default() };
-                result.failure.get_or_insert(failure);
-            }
+        if let Some(result) = self.results.iter_mut().rfind(|r| r.test == culprit)
+            && result.outcome != Outcome::Crashed
+        {
+            result.outcome = Outcome::Crashed;
+            let signature = Signature(Arc::from(how));
+            let failure = Failure { phase: Phase::Call, signature, text: Excerpt::default() };
+            result.failure.get_or_insert(failure);
         }
     }
 }

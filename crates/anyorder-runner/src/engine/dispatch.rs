@@ -1,6 +1,6 @@
 //! Starting runs: in a child of the template, or in an interpreter of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -71,10 +71,10 @@ impl Engine {
 
     fn begin_fork(&mut self, waiting: Waiting) -> Result<(), EngineError> {
         let Some(host) = self.ready_template() else {
-            if self.template.is_none() {
-                if let Err(error) = self.launch_template() {
-                    return self.refused(waiting, error);
-                }
+            if self.template.is_none()
+                && let Err(error) = self.launch_template()
+            {
+                return self.refused(waiting, error);
             }
             self.waiting.push_front(waiting);
             return Ok(());
@@ -99,7 +99,10 @@ impl Engine {
             .map_err(|source| StartError::Io { doing: "make a private folder".to_owned(), source })
             .and_then(|()| self.launch(Some(waiting.request.run), self.free_slot(), Some(&folder)));
         match launched {
-            Ok(host) => self.enter_in(waiting, host, Place::Here, folder).map(drop),
+            Ok(host) => {
+                self.enter_in(waiting, host, Place::Here, folder);
+                Ok(())
+            }
             Err(error) => {
                 super::folder::remove_tree(&folder);
                 self.refused(waiting, error)
@@ -135,7 +138,9 @@ impl Engine {
     }
 
     fn free_slot(&self) -> usize {
-        (0..).find(|slot| !self.runs.values().any(|r| r.slot == *slot)).unwrap_or_default()
+        let taken: BTreeSet<usize> = self.runs.values().map(|r| r.slot).collect();
+        // Among one more slots than are taken, one is free.
+        (0..=taken.len()).find(|slot| !taken.contains(slot)).unwrap_or_default()
     }
 
     fn run_folder(&self, waiting: &Waiting) -> Result<PathBuf, EngineError> {
@@ -146,17 +151,11 @@ impl Engine {
 
     fn enter(&mut self, waiting: Waiting, host: HostId, place: Place) -> Result<u64, EngineError> {
         let folder = self.run_folder(&waiting)?;
-        self.enter_in(waiting, host, place, folder)
+        Ok(self.enter_in(waiting, host, place, folder))
     }
 
     /// Puts a run among those under way.
-    fn enter_in(
-        &mut self,
-        waiting: Waiting,
-        host: HostId,
-        place: Place,
-        folder: PathBuf,
-    ) -> Result<u64, EngineError> {
+    fn enter_in(&mut self, waiting: Waiting, host: HostId, place: Place, folder: PathBuf) -> u64 {
         let Waiting { request, retries, refusals, .. } = waiting;
         let id = request.run;
         let now = Instant::now();
@@ -179,7 +178,7 @@ impl Engine {
             refusals,
         };
         self.runs.insert(id, run);
-        Ok(id)
+        id
     }
 
     /// Tells the main process what to run.

@@ -82,7 +82,8 @@ fn open_up(folder: &Path) {
 pub(crate) fn random_hex(bytes: usize) -> io::Result<String> {
     let mut random = vec![0; bytes];
     fs_err::File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(random.iter().map(|b| format!("{b:02x}")).collect())
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+    Ok(random.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect())
 }
 
 #[cfg(test)]
@@ -108,7 +109,7 @@ mod tests {
         let mode = |p: &Path| fs_err::metadata(p).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(&run), mode(folder.top.path())), (0o600, 0o700, 0o700));
         fs_err::create_dir_all(run.join("locked/inner")).unwrap();
-        fs_err::set_permissions(run.join("locked"), std::fs::Permissions::from_mode(0)).unwrap();
+        fs_err::set_permissions(run.join("locked"), std::fs::Permissions::from_mode(0o0)).unwrap();
         drop(folder);
         assert_eq!(fs_err::read_dir(scratch.path()).unwrap().count(), 0);
     }

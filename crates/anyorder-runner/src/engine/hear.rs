@@ -219,10 +219,10 @@ impl Engine {
     fn drop_line(&mut self, owner: Owner, what: impl std::fmt::Display) {
         if let Some(run) = self.run_of(owner).and_then(|r| self.runs.get_mut(&r)) {
             run.dropped.count(what);
-        } else if let Owner::Host(host) = owner {
-            if let Some(host) = self.hosts.get_mut(&host) {
-                host.dropped.count(what);
-            }
+        } else if let Owner::Host(host) = owner
+            && let Some(host) = self.hosts.get_mut(&host)
+        {
+            host.dropped.count(what);
         }
     }
 
@@ -302,10 +302,10 @@ impl Engine {
     }
 
     fn internal(&mut self, run: u64, text: anyorder_core::model::Excerpt) {
-        if let Some(run) = self.runs.get_mut(&run).filter(|r| r.is_heard()) {
-            if let Some(account) = &mut run.account {
-                account.internal(text);
-            }
+        if let Some(run) = self.runs.get_mut(&run).filter(|r| r.is_heard())
+            && let Some(account) = &mut run.account
+        {
+            account.internal(text);
         }
     }
 

@@ -82,8 +82,8 @@ impl Engine {
         let (mode, required) = match config.sandbox.mode {
             SandboxMode::Auto => ("overlay", false),
             SandboxMode::Overlay => ("overlay", true),
-            SandboxMode::Tmp => ("tmp", true),
-            SandboxMode::None => ("none", true),
+            SandboxMode::Tmp => ("tmp", false),
+            SandboxMode::None => ("none", false),
         };
         let lower = config.sandbox.lower.iter().map(|p| text(p)).collect::<io::Result<Vec<_>>>()?;
         let remap = match &config.remap {

@@ -70,11 +70,11 @@ impl Engine {
             },
             State::Spent => {}
         }
-        if let Some(host) = self.hosts.get(&id) {
-            if host.dropped.lines > 0 {
-                let (lines, first) = (host.dropped.lines, host.dropped.first.clone());
-                self.note(format!("{lines} lines of an interpreter were no records: {first}"));
-            }
+        if let Some(host) = self.hosts.get(&id)
+            && host.dropped.lines > 0
+        {
+            let (lines, first) = (host.dropped.lines, host.dropped.first.clone());
+            self.note(format!("{lines} lines of an interpreter were no records: {first}"));
         }
         // The first template's output is still wanted by the error that tells how it died.
         if self.collected.is_none() {

@@ -135,10 +135,11 @@ impl Engine {
         for id in ids {
             self.end_run(id, StopReason::Interrupted, now);
             let group = self.group_of(id);
-            if let Some(run) = self.runs.get_mut(&id) {
-                if urgency == Urgency::Kill && run.stop.as_ref().is_some_and(|s| !s.killed) {
-                    run.kill(group, now + PATIENCE);
-                }
+            if let Some(run) = self.runs.get_mut(&id)
+                && urgency == Urgency::Kill
+                && run.stop.as_ref().is_some_and(|s| !s.killed)
+            {
+                run.kill(group, now + PATIENCE);
             }
         }
     }

@@ -219,8 +219,6 @@ struct ChildLine {
     #[serde(default)]
     signal: Option<i32>,
     #[serde(default)]
-    errno: Option<i32>,
-    #[serde(default)]
     why: Option<String>,
 }
 
@@ -251,19 +249,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(u64, Message), serde_json::Error> 
             Message::Broken { what, text: text.into() }
         }
         "internal" => Message::Internal(serde_json::from_slice::<TextLine>(bytes)?.text.into()),
-        "forked" | "not_forked" | "exit" => child(head.t, serde_json::from_slice(bytes)?)?,
+        "forked" | "exit" => child(head.t, serde_json::from_slice(bytes)?)?,
         _ => return Err(wrong("a message of no known kind")),
     };
     Ok((head.n, message))
 }
 
 fn child(kind: &str, line: ChildLine) -> Result<Message, serde_json::Error> {
-    let ChildLine { run, pid, code, signal, errno, why } = line;
+    let ChildLine { run, pid, code, signal, why } = line;
     match (kind, pid, code, signal) {
         ("forked", Some(pid), _, _) => Ok(Message::Forked { run, pid }),
-        ("not_forked", ..) => {
-            let why = why.or_else(|| errno.map(|e| std::io::Error::from_raw_os_error(e).to_string()));
-            Ok(Message::NotForked { run, why: why.unwrap_or_else(|| "fork failed".to_owned()) })
+        // An exit with a reason is the template's: there never was a child.
+        ("exit", _, Some(_), None) if why.is_some() => {
+            Ok(Message::NotForked { run, why: why.unwrap_or_default() })
         }
         ("exit", _, _, Some(signal)) => Ok(Message::Exit { run, exit: Exit::Signal(signal) }),
         ("exit", _, Some(code), None) => Ok(Message::Exit { run, exit: Exit::Code(code) }),
@@ -284,7 +282,7 @@ mod tests {
         assert_eq!((hello.role, hello.run, hello.pid, hello.again), (Role::Run, Some(3), 9, false));
         let (_, exit) = decode(br#"{"n":4,"t":"exit","run":3,"signal":9}"#).unwrap();
         assert_eq!(exit, Message::Exit { run: 3, exit: Exit::Signal(9) });
-        let (_, failed) = decode(br#"{"n":4,"t":"not_forked","run":3,"errno":11}"#).unwrap();
+        let (_, failed) = decode(br#"{"n":4,"t":"exit","run":3,"code":71,"why":"EAGAIN"}"#).unwrap();
         assert!(matches!(failed, Message::NotForked { run: 3, .. }));
         let (_, none) = decode(br#"{"n":4,"t":"no_tests"}"#).unwrap();
         assert_eq!(none, Message::NoTests);

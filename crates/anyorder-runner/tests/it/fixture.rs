@@ -17,6 +17,8 @@ pub(crate) const FAKE_AGENT: &str = include_str!("../fake_agent.py");
 pub(crate) struct Project {
     folder: tempfile::TempDir,
     pub(crate) agent: Option<&'static str>,
+    /// More arguments for pytest.
+    pub(crate) arguments: Vec<String>,
     pub(crate) jobs: usize,
     pub(crate) limit: Duration,
     pub(crate) grace: Duration,
@@ -30,11 +32,24 @@ impl Project {
         project
     }
 
+    /// A project for pytest and the real agent.
+    pub(crate) fn pytest() -> Self {
+        Self::empty(None)
+    }
+
     fn empty(agent: Option<&'static str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs_err::create_dir(folder.path().join("project")).unwrap();
         fs_err::create_dir(folder.path().join("scratch")).unwrap();
-        Self { folder, agent, jobs: 2, limit: Duration::from_secs(20), grace: Duration::from_secs(2) }
+        let arguments = Vec::new();
+        Self {
+            folder,
+            agent,
+            arguments,
+            jobs: 2,
+            limit: Duration::from_secs(20),
+            grace: Duration::from_secs(2),
+        }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -57,6 +72,7 @@ impl Project {
             config.agent = agent.into();
             config.pytest_args = vec![self.root().join("suite.py").to_str().unwrap().to_owned()];
         }
+        config.pytest_args.extend(self.arguments.iter().cloned());
         config.base_env = inherited();
         config.jobs = self.jobs;
         config.sandbox = SandboxAsk { mode: SandboxMode::None, lower: Vec::new() };
@@ -132,6 +148,19 @@ impl Listener for Heard {
             _ => {}
         }
         if self.stop_at.is_some_and(|f| f(&event)) { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+/// Counts complete runs and keeps nothing.
+#[derive(Default)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl Listener for Count {
+    fn event(&mut self, event: Event<'_>) -> Flow {
+        if let Event::RunFinished { record, .. } = event {
+            self.0 += usize::from(record.ending.is_complete());
+        }
+        Flow::Continue
     }
 }
 

@@ -21,7 +21,7 @@ def test_c(): pass
 def test_d(): pass
 def test_e(): pass
 ",
-        body.trim_matches('\n').lines().map(|l| format!("    {l}\n")).collect::<String>()
+        body.trim_matches('\n').lines().map(|l| ["    ", l, "\n"].concat()).collect::<String>()
     ))
 }
 

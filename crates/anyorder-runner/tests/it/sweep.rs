@@ -152,7 +152,7 @@ fn a_listener_can_stop_the_sweep() {
 
 #[test]
 fn a_large_suite_in_many_orders_comes_out_whole() {
-    let suite: String = (0..3000).map(|n| format!("def test_{n}(): pass\n")).collect();
+    let suite = (0..3000).map(|n| format!("def test_{n}(): pass")).collect::<Vec<_>>().join("\n");
     let project = Project::fake(&suite);
     let forward: Vec<u32> = (0..3000).collect();
     let backward: Vec<u32> = (0..3000).rev().collect();

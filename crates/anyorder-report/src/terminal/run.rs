@@ -139,7 +139,7 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
         ids: members.iter().map(|t| &t.id).collect(),
         rows,
         witness: &first.witness,
-        notes: cause.because.as_deref().into_iter().collect(),
+        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).collect(),
         failure: first.failures.first().and_then(|f| view.failures.get(f.failure)),
         next: view.next(first),
     }

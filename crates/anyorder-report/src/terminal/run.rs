@@ -63,6 +63,9 @@ fn ran(view: &RunView) -> usize {
 }
 
 fn headline(view: &RunView) -> (Tone, String) {
+    if view.tests.is_empty() {
+        return (Tone::Warn, "there is no test to run".to_owned());
+    }
     let total = wording::count(view.tests.len(), "test");
     let sensitive = of_class(view, Class::OrderSensitive);
     let flaky = of_class(view, Class::Flaky);

@@ -1,0 +1,5 @@
+//! The engine against real processes: first with a stand-in for the agent, then with pytest.
+
+mod fixture;
+mod misbehaving;
+mod sweep;

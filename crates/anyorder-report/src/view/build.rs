@@ -39,8 +39,9 @@ impl Seen {
             Side::Patched => (Tree::Patched(None), Side::Patched),
         };
         let common_only = matches!(row.arm(), Arm::BaseCommon | Arm::PatchedCommon);
-        // The stored run of the order is that of all tests.
-        let run = if common_only { None } else { run_of(side, row.label()) };
+        // The stored run of the order is that of all tests; `alone` has one for each.
+        let whole = !common_only && *row.label() != OrderLabel::Alone;
+        let run = if whole { run_of(side, row.label()) } else { None };
         Self { tree: Some(tree), common_only, run, ..Self::of(row.label(), row.observations()) }
     }
 }
@@ -66,7 +67,8 @@ impl Witness {
             let column = sweep.column(&order);
             let first = column.and_then(|column| sweep.observation(column, test));
             let reruns = class.reruns.iter().filter(|o| o.label == order);
-            let seen = Seen { run: run_of(&order), ..Seen::of(&order, first.iter().chain(reruns)) };
+            let run = if order == OrderLabel::Alone { None } else { run_of(&order) };
+            let seen = Seen { run, ..Seen::of(&order, first.iter().chain(reruns)) };
             (seen.runs() > 0).then_some(seen)
         });
         Self { seen: seen.collect(), minimal_order: Vec::new() }

@@ -47,8 +47,10 @@ pub enum Kind {
     Xpass,
     /// Skipped, or failed as declared: nothing either way.
     Skip,
-    /// Failed, error, timeout, crashed, or absent without an explanation.
+    /// Failed, error or timeout.
     Bad,
+    /// The process died in it, or it is absent without an explanation.
+    Gone,
 }
 
 impl Kind {
@@ -69,8 +71,16 @@ impl Kind {
         match self {
             Self::Pass => Class::StablePass,
             Self::Xpass | Self::Skip => Class::StableSkip,
-            Self::Bad => Class::StableFail,
+            Self::Bad | Self::Gone => Class::StableFail,
         }
+    }
+
+    /// The worst outcome that a failing order has to reach, among the kinds a test showed: a crash counts as a failure,
+    /// except where the alternative is a failure too.
+    pub(super) fn threshold(kinds: impl IntoIterator<Item = Self> + Clone) -> Option<Self> {
+        let worst = kinds.clone().into_iter().max()?;
+        let best = kinds.into_iter().min()?;
+        Some(if worst == Self::Gone && best < Self::Bad { Self::Bad } else { worst })
     }
 }
 

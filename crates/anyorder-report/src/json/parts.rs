@@ -184,6 +184,7 @@ struct SeenAt<'a> {
     tree: Option<&'static str>,
     outcomes: String,
     fresh: u32,
+    common_only: bool,
     run: Option<&'a str>,
 }
 
@@ -205,6 +206,7 @@ fn seen(seen: &Seen) -> SeenAt<'_> {
         }),
         outcomes: seen.outcomes.to_string(),
         fresh: seen.fresh,
+        common_only: seen.common_only,
         run: seen.run.as_deref(),
     }
 }

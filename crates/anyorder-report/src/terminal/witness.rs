@@ -33,6 +33,7 @@ fn clause(seen: &Seen, tell_fresh: bool) -> (String, String) {
         OrderLabel::List(name) => format!("in list:{}", escape::id(name)),
         other => format!("in {other}"),
     };
+    let place = if seen.common_only { format!("{place} without new tests") } else { place };
     let runs = seen.runs();
     let tree = match &seen.tree {
         None => String::new(),

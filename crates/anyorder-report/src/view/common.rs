@@ -157,6 +157,8 @@ pub struct Seen {
     pub outcomes: OutcomeVector,
     /// How many of the runs had an interpreter of their own.
     pub fresh: u32,
+    /// Whether only the tests that both trees have were run.
+    pub common_only: bool,
     /// The store's id of one of the runs, for `anyorder replay`.
     pub run: Option<String>,
 }

@@ -99,13 +99,8 @@ impl Classifier {
 
     /// What to run next; `None` when nothing is left, or nothing until an outstanding probe is answered.
     pub fn next_probe(&mut self) -> Option<Probe> {
-        if self.given_up || self.issued >= self.rules.max_probes {
-            return None;
-        }
-        let (column, need, asking) = [Need::Failing, Need::Passing, Need::Unreached]
-            .into_iter()
-            .find_map(|need| self.choose(need).map(|(column, asking)| (column, need, asking)))?;
-        let alone = self.sweep.labels().get(column)? == &OrderLabel::Alone;
+        let (column, need, asking) = self.wanted()?;
+        let alone = Some(column) == self.alone();
         let watch = if alone { asking } else { self.everyone_served_by(column) };
         Some(self.issue(column, watch, need))
     }
@@ -141,7 +136,7 @@ impl Classifier {
 
     /// Whether nothing is outstanding and nothing will be asked.
     pub fn is_done(&self) -> bool {
-        self.outstanding.is_empty() && self.clone().next_probe().is_none()
+        self.outstanding.is_empty() && self.wanted().is_none()
     }
 
     /// The classes, as far as the observations go.
@@ -157,6 +152,19 @@ impl Classifier {
                 .collect(),
         );
         TreeResult { sweep: self.sweep, classes, reruns: self.issued }
+    }
+
+    fn alone(&self) -> Option<usize> {
+        self.sweep.column(&OrderLabel::Alone)
+    }
+
+    fn wanted(&self) -> Option<(usize, Need, Vec<TestIx>)> {
+        if self.given_up || self.issued >= self.rules.max_probes {
+            return None;
+        }
+        [Need::Failing, Need::Passing, Need::Unreached]
+            .into_iter()
+            .find_map(|need| self.choose(need).map(|(column, asking)| (column, need, asking)))
     }
 
     fn unsettled(&self) -> impl Iterator<Item = (TestIx, &Row)> {
@@ -202,16 +210,20 @@ impl Classifier {
         if let Some((column, tests)) = begun.into_iter().min_by_key(|(c, _)| (attempts(*c), *c)) {
             return Some((column, tests));
         }
-        // `alone` costs one test for each test served, any other order a whole suite.
-        let alone = self.sweep.column(&OrderLabel::Alone);
-        wanted.into_iter().max_by_key(|(c, tests)| (Some(*c) == alone, tests.len(), std::cmp::Reverse(*c)))
+        wanted.into_iter().max_by_key(|(c, tests)| (tests.len(), std::cmp::Reverse(*c)))
     }
 
     /// The tests with a need, each with the columns that would serve it.
     fn asking(&self, need: Need) -> Vec<(TestIx, Vec<usize>)> {
         let reruns = self.rules.reruns;
-        let usable = |row: &Row, columns: Vec<usize>| -> Vec<usize> {
-            columns.into_iter().filter(|c| row.asked(*c) < reruns + SPARE_RERUNS).collect()
+        let alone = self.alone();
+        // `alone` costs one test for each test served, any other order a whole suite.
+        let usable = |row: &Row, mut columns: Vec<usize>| -> Vec<usize> {
+            columns.retain(|c| row.asked(*c) < reruns + SPARE_RERUNS);
+            match alone.filter(|c| columns.contains(c)) {
+                Some(alone) => vec![alone],
+                None => columns,
+            }
         };
         let columns = |row: &Row| match need {
             Need::Failing if !row.failing_shown(reruns) => row.failing_columns(),

@@ -131,22 +131,24 @@ impl Row {
         self.columns.iter().any(ColumnOfRow::is_chance)
     }
 
-    fn worst(&self) -> Option<Kind> {
-        self.columns.iter().filter_map(ColumnOfRow::kind).max()
+    fn kinds(&self) -> impl Iterator<Item = (usize, Kind)> + Clone {
+        self.columns.iter().enumerate().filter_map(|(c, column)| column.kind().map(|kind| (c, kind)))
     }
 
-    /// Columns with the worst outcome.
+    fn threshold(&self) -> Option<Kind> {
+        Kind::threshold(self.kinds().map(|(_, kind)| kind))
+    }
+
+    /// Columns with an outcome as bad as it gets.
     pub(super) fn failing_columns(&self) -> Vec<usize> {
-        let worst = self.worst();
-        (0..self.columns.len())
-            .filter(|&c| self.columns[c].kind().is_some_and(|k| Some(k) == worst))
-            .collect()
+        let threshold = self.threshold();
+        self.kinds().filter(|(_, k)| Some(*k) >= threshold).map(|(c, _)| c).collect()
     }
 
-    /// Columns with a better outcome than the worst.
+    /// Columns with a better outcome than that.
     pub(super) fn passing_columns(&self) -> Vec<usize> {
-        let worst = self.worst();
-        (0..self.columns.len()).filter(|&c| self.columns[c].kind().is_some_and(|k| Some(k) < worst)).collect()
+        let threshold = self.threshold();
+        self.kinds().filter(|(_, k)| Some(*k) < threshold).map(|(c, _)| c).collect()
     }
 
     fn shown(&self, columns: &[usize], reruns: u32) -> Option<usize> {
@@ -179,7 +181,7 @@ impl Row {
             (Class::OrderSensitive, witness.is_some(), witness)
         } else {
             // A test that was never reached has shown nothing: not clean (PROMISES I2).
-            (self.worst().map_or(Class::StableFail, Kind::stable_class), true, None)
+            (self.threshold().map_or(Class::StableFail, Kind::stable_class), true, None)
         };
         let mut all: BTreeMap<_, Vec<Observation>> = BTreeMap::new();
         for observation in self.columns.iter().flat_map(|c| &c.reruns) {

@@ -53,6 +53,22 @@ impl Sweep {
         Self { matrix: Matrix::new(suite), columns: Vec::new(), signatures: BTreeMap::new() }
     }
 
+    /// A sweep of a suite that will have these columns, in this order, whichever run comes first. What is not recorded
+    /// stays unplanned.
+    pub fn planned(suite: Suite, labels: &[OrderLabel]) -> Self {
+        let mut sweep = Self::new(suite);
+        for label in labels {
+            sweep.add_column(label, Executor::Fresh);
+        }
+        sweep
+    }
+
+    fn add_column(&mut self, label: &OrderLabel, executor: Executor) -> usize {
+        let planned = Some(vec![false; self.matrix.suite().len()]);
+        self.columns.push(Column { executor, culprit: None, planned });
+        self.matrix.add_order(label.clone())
+    }
+
     /// The sweep that a matrix shows: every test planned in every order, all by one executor.
     ///
     /// In a full order a crashed or timed-out test explains the absence of others; `alone` explains nothing.
@@ -87,14 +103,11 @@ impl Sweep {
         }
         let label = run.order.label();
         let alone = *label == OrderLabel::Alone;
-        let column = self.column(label).unwrap_or_else(|| {
-            self.columns.push(Column {
-                executor: run.executor,
-                culprit: None,
-                planned: Some(vec![false; self.matrix.suite().len()]),
-            });
-            self.matrix.add_order(label.clone())
-        });
+        let column = match self.column(label) {
+            Some(column) => column,
+            None => self.add_column(label, run.executor),
+        };
+        self.columns[column].executor = run.executor;
         if !alone {
             self.columns[column].culprit = culprit_of(run);
         }

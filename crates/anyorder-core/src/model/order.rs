@@ -152,6 +152,13 @@ impl Order {
         Err(OrderError::Missing(TestIx(missing)))
     }
 
+    /// The order without the tests that are not kept; the rest stay as they are, under the same label.
+    #[must_use]
+    pub fn restricted(&self, keep: impl Fn(TestIx) -> bool) -> Self {
+        let tests = self.tests.iter().copied().filter(|&ix| keep(ix)).collect();
+        Self { label: self.label.clone(), tests }
+    }
+
     /// Its name.
     pub fn label(&self) -> &OrderLabel {
         &self.label

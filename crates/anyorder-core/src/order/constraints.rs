@@ -1,255 +1,316 @@
 //! Declared order: groups that stay together, tests that come before others.
+//!
+//! Declarations (pytest-order, pytest-dependency, incremental classes, `[[sequential]]` groups) are kept by repairing
+//! a keyed order, not by making another one: a test without a declaration never moves past another such test.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::model::TestIx;
+use super::precedence::Precedence;
+use crate::model::{Suite, TestIx};
 
-/// Order that every order must keep.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Constraints {
-    groups: Vec<Vec<TestIx>>,
-    before: Vec<(TestIx, TestIx)>,
-}
-
-/// A declaration that cannot be kept.
+/// What was declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    /// A test is in two groups; it stays in the first.
-    TwoGroups(TestIx),
-    /// Keeping this pair would close a circle.
-    Circle(TestIx, TestIx),
+pub enum Declared {
+    /// These tests run in this order with nothing between them.
+    Group(Vec<TestIx>),
+    /// The first runs before the second.
+    Before(TestIx, TestIx),
 }
 
-impl fmt::Display for Ignored {
+/// Why a declaration is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyIgnored {
+    /// It names a test that is not in the suite.
+    OutsideSuite,
+    /// It names a test twice.
+    Repeated,
+    /// It contradicts what was declared earlier.
+    Contradicts,
+}
+
+impl fmt::Display for WhyIgnored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TwoGroups(t) => {
-                write!(f, "test {} is declared to be in two sequences: kept in the first", t.0)
-            }
-            Self::Circle(a, b) => {
-                write!(
-                    f,
-                    "test {} is declared to run before test {}, which closes a circle: not kept",
-                    a.0, b.0
-                )
-            }
-        }
+        f.write_str(match self {
+            Self::OutsideSuite => "it names a test that is not in the suite",
+            Self::Repeated => "it names a test twice",
+            Self::Contradicts => "it contradicts an order declared before it",
+        })
     }
 }
 
+/// A declaration that is not kept, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The declaration.
+    pub declared: Declared,
+    /// The reason.
+    pub why: WhyIgnored,
+}
+
+/// The declared order of one suite, free of contradictions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constraints {
+    /// How many tests the suite has.
+    suite_len: usize,
+    /// Disjoint sequences with nothing between their tests.
+    blocks: Vec<Vec<TestIx>>,
+    /// The block of each test in one, and its position there.
+    block_of: BTreeMap<TestIx, (usize, usize)>,
+    /// Of a test, those of other blocks that run before it; without cycles over the blocks.
+    needs: BTreeMap<TestIx, BTreeSet<TestIx>>,
+    /// How many declarations are kept.
+    count: usize,
+    /// Position of each test in the repaired default order.
+    rank: Vec<u32>,
+}
+
+/// A block while groups are still being merged into it.
+struct Merging {
+    groups: Vec<Vec<TestIx>>,
+    order: Vec<TestIx>,
+}
+
 impl Constraints {
-    /// No declared order.
+    /// Nothing declared; fits every suite.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Groups that stay together in their own order, and pairs of which the first comes first. What contradicts an
-    /// earlier declaration is left out and returned.
+    /// What is declared for a suite of `suite_len` tests, and what of it cannot be kept.
+    ///
+    /// Groups that share tests become one block that keeps the order of each. Declarations count in the order given,
+    /// groups first: what contradicts an earlier one is ignored. Groups of fewer than two tests say nothing.
     pub fn new(
         suite_len: usize,
         groups: Vec<Vec<TestIx>>,
         before: Vec<(TestIx, TestIx)>,
     ) -> (Self, Vec<Ignored>) {
         let mut ignored = Vec::new();
-        let mut taken = BTreeSet::new();
-        let mut kept: Vec<Vec<TestIx>> = Vec::new();
-        for group in groups {
-            let mut own = Vec::new();
-            for test in group.into_iter().filter(|t| t.get() < suite_len) {
-                if taken.insert(test) {
-                    own.push(test);
-                } else if !own.contains(&test) {
-                    ignored.push(Ignored::TwoGroups(test));
-                }
-            }
-            if own.len() > 1 {
-                kept.push(own);
+        let mut constraints = Self { suite_len, ..Self::default() };
+        constraints.add_groups(groups, &mut ignored);
+        constraints.add_before(before, &mut ignored);
+        if !constraints.is_none() {
+            let default = (0..u32::try_from(suite_len).unwrap_or(u32::MAX)).map(TestIx).collect();
+            constraints.rank = vec![0; suite_len];
+            for (rank, ix) in (0..).zip(constraints.repair(default)) {
+                constraints.rank[ix.get()] = rank;
             }
         }
-        let inside = |t: &(TestIx, TestIx)| t.0 != t.1 && t.0.get() < suite_len && t.1.get() < suite_len;
-        let mut before: Vec<(TestIx, TestIx)> = before.into_iter().filter(inside).collect();
-        before.sort_unstable();
-        before.dedup();
-        let mut constraints = Self { groups: kept, before: Vec::new() };
-        let graph = Graph::new(suite_len, &constraints.groups, &before);
-        let (kept, circles) = graph.without_circles(&before);
-        constraints.before = kept;
-        ignored.extend(circles.into_iter().map(|(a, b)| Ignored::Circle(a, b)));
         (constraints, ignored)
     }
 
-    /// Whether nothing is declared.
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.before.is_empty()
-    }
-
-    /// How many groups and pairs are kept.
-    pub fn count(&self) -> usize {
-        self.groups.len() + self.before.len()
-    }
-
-    /// Every test that must run before this one, directly or not, in the order to run them.
-    pub fn prerequisites(&self, test: TestIx) -> Vec<TestIx> {
-        let mut wanted = BTreeSet::new();
-        let mut open = vec![test];
-        while let Some(next) = open.pop() {
-            let grouped =
-                self.groups.iter().find_map(|g| g.iter().position(|t| *t == next).map(|at| &g[..at]));
-            let earlier = self.before.iter().filter(|(_, b)| *b == next).map(|(a, _)| *a);
-            for needed in grouped.unwrap_or_default().iter().copied().chain(earlier) {
-                if needed != test && wanted.insert(needed) {
-                    open.push(needed);
-                }
-            }
-        }
-        self.repair(wanted.into_iter().collect())
-    }
-
-    /// The sequence with the least change that keeps what is declared: groups together where their first member
-    /// stands, every other test as early as its own place allows. Tests that nothing concerns never move relative to
-    /// each other.
-    pub fn repair(&self, sequence: Vec<TestIx>) -> Vec<TestIx> {
-        if self.is_empty() {
-            return sequence;
-        }
-        let len = sequence.iter().map(|t| t.get() + 1).max().unwrap_or(0);
-        let graph = Graph::new(len, &self.groups, &self.before);
-        graph.sorted(&sequence)
-    }
-
-    /// Hands everything that identifies the constraints to a digest.
-    pub(super) fn feed(&self, digest: &mut dyn FnMut(&[u8])) {
-        for group in &self.groups {
-            digest(b"g");
-            group.iter().for_each(|t| digest(&t.0.to_le_bytes()));
-        }
-        for (a, b) in &self.before {
-            digest(b"b");
-            digest(&a.0.to_le_bytes());
-            digest(&b.0.to_le_bytes());
-        }
-    }
-}
-
-/// Groups and single tests as nodes, declared pairs as edges.
-struct Graph {
-    /// Node of each test.
-    node: Vec<usize>,
-    /// Tests of each node, in their own order.
-    members: Vec<Vec<TestIx>>,
-    later: Vec<Vec<usize>>,
-}
-
-impl Graph {
-    fn new(len: usize, groups: &[Vec<TestIx>], before: &[(TestIx, TestIx)]) -> Self {
-        let mut node = vec![usize::MAX; len];
-        let mut members: Vec<Vec<TestIx>> = Vec::new();
+    fn add_groups(&mut self, groups: Vec<Vec<TestIx>>, ignored: &mut Vec<Ignored>) {
+        let mut merging: Vec<Merging> = Vec::new();
         for group in groups {
-            let own: Vec<TestIx> = group.iter().copied().filter(|t| t.get() < len).collect();
-            own.iter().for_each(|t| node[t.get()] = members.len());
-            if !own.is_empty() {
-                members.push(own);
-            }
-        }
-        for (at, slot) in node.iter_mut().enumerate() {
-            if *slot == usize::MAX {
-                *slot = members.len();
-                members.push(vec![TestIx(u32::try_from(at).unwrap_or(u32::MAX))]);
-            }
-        }
-        let mut graph = Self { node, later: vec![Vec::new(); members.len()], members };
-        for (a, b) in before.iter().filter(|(a, b)| a.get() < len && b.get() < len) {
-            let (from, to) = (graph.node[a.get()], graph.node[b.get()]);
-            if from != to {
-                graph.later[from].push(to);
-            }
-        }
-        graph
-    }
-
-    /// The pairs that can be kept together, and those that cannot.
-    fn without_circles(
-        mut self,
-        before: &[(TestIx, TestIx)],
-    ) -> (Vec<(TestIx, TestIx)>, Vec<(TestIx, TestIx)>) {
-        let mut kept: Vec<(TestIx, TestIx)> = Vec::new();
-        let mut circles = Vec::new();
-        for (a, b) in before {
-            let (from, to) = (self.node[a.get()], self.node[b.get()]);
-            if from == to {
-                let group = &self.members[from];
-                let place = |t: &TestIx| group.iter().position(|m| m == t);
-                if place(a) > place(b) {
-                    circles.push((*a, *b));
-                }
+            let distinct: BTreeSet<TestIx> = group.iter().copied().collect();
+            let why = if group.iter().any(|ix| ix.get() >= self.suite_len) {
+                Some(WhyIgnored::OutsideSuite)
+            } else if distinct.len() < group.len() {
+                Some(WhyIgnored::Repeated)
+            } else {
+                None
+            };
+            if let Some(why) = why {
+                ignored.push(Ignored { declared: Declared::Group(group), why });
                 continue;
             }
-            kept.push((*a, *b));
+            if group.len() < 2 {
+                continue;
+            }
+            let (mut joined, apart): (Vec<_>, Vec<_>) =
+                merging.into_iter().partition(|block| block.order.iter().any(|ix| distinct.contains(ix)));
+            merging = apart;
+            let mut chains: Vec<Vec<TestIx>> = joined.iter().flat_map(|block| block.groups.clone()).collect();
+            chains.push(group.clone());
+            if let Some(order) = merge(&chains) {
+                self.count += 1;
+                merging.push(Merging { groups: chains, order });
+            } else {
+                ignored.push(Ignored { declared: Declared::Group(group), why: WhyIgnored::Contradicts });
+                merging.append(&mut joined);
+            }
         }
-        loop {
-            let stuck = self.stuck();
-            let Some(at) = kept.iter().rposition(|(a, b)| {
-                stuck.contains(&self.node[a.get()]) && stuck.contains(&self.node[b.get()])
-            }) else {
-                return (kept, circles);
+        self.blocks = merging.into_iter().map(|block| block.order).collect();
+        self.blocks.sort();
+        for (n, block) in self.blocks.iter().enumerate() {
+            self.block_of.extend(block.iter().enumerate().map(|(position, &ix)| (ix, (n, position))));
+        }
+    }
+
+    fn add_before(&mut self, before: Vec<(TestIx, TestIx)>, ignored: &mut Vec<Ignored>) {
+        let mut wanted = Vec::new();
+        for (first, second) in before {
+            let why = if first.get().max(second.get()) >= self.suite_len {
+                Some(WhyIgnored::OutsideSuite)
+            } else if first == second {
+                Some(WhyIgnored::Repeated)
+            } else {
+                match (self.block_of.get(&first), self.block_of.get(&second)) {
+                    (Some((block, earlier)), Some((same, later))) if block == same => {
+                        if earlier < later {
+                            self.count += 1;
+                            continue;
+                        }
+                        Some(WhyIgnored::Contradicts)
+                    }
+                    _ => None,
+                }
             };
-            let (a, b) = kept.remove(at);
-            let (from, to) = (self.node[a.get()], self.node[b.get()]);
-            if let Some(edge) = self.later[from].iter().position(|n| *n == to) {
-                self.later[from].remove(edge);
+            match why {
+                Some(why) => ignored.push(Ignored { declared: Declared::Before(first, second), why }),
+                None => wanted.push((first, second)),
             }
-            circles.push((a, b));
+        }
+        let units = |&(first, second): &(TestIx, TestIx)| (self.unit(first), self.unit(second));
+        // Usually all fit. Only where they don't is each tried against those before it.
+        if Precedence::of(wanted.iter().map(units)).smallest_first().is_none() {
+            let mut kept = Precedence::default();
+            wanted.retain(|pair| {
+                let (first, second) = units(pair);
+                let fits = kept.add_if_acyclic(first, second);
+                if !fits {
+                    let declared = Declared::Before(pair.0, pair.1);
+                    ignored.push(Ignored { declared, why: WhyIgnored::Contradicts });
+                }
+                fits
+            });
+        }
+        self.count += wanted.len();
+        for (first, second) in wanted {
+            self.needs.entry(second).or_default().insert(first);
         }
     }
 
-    fn waiting(&self) -> Vec<usize> {
-        let mut waiting = vec![0; self.members.len()];
-        self.later.iter().flatten().for_each(|to| waiting[*to] += 1);
-        waiting
+    /// How many declarations are kept.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
-    /// Nodes in a circle or behind one.
-    fn stuck(&self) -> BTreeSet<usize> {
-        let mut waiting = self.waiting();
-        let mut free: Vec<usize> = (0..waiting.len()).filter(|n| waiting[*n] == 0).collect();
-        let mut stuck: BTreeSet<usize> = (0..waiting.len()).collect();
-        while let Some(next) = free.pop() {
-            stuck.remove(&next);
-            for to in &self.later[next] {
-                waiting[*to] -= 1;
-                if waiting[*to] == 0 {
-                    free.push(*to);
+    /// Whether nothing is declared that is kept.
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many tests the suite has that they were declared for; 0 where nothing was declared.
+    pub(super) fn suite_len(&self) -> usize {
+        self.suite_len
+    }
+
+    /// Whether they may order this suite.
+    pub(super) fn fits(&self, suite: &Suite) -> bool {
+        self.is_none() || self.suite_len == suite.len()
+    }
+
+    /// Feeds a canonical form to a digest.
+    pub(super) fn digest(&self, hasher: &mut blake3::Hasher) {
+        let mut number = |n: usize| {
+            hasher.update(&(n as u64).to_le_bytes());
+        };
+        number(self.blocks.len());
+        for block in &self.blocks {
+            number(block.len());
+            for ix in block {
+                number(ix.get());
+            }
+        }
+        number(self.needs.len());
+        for (second, firsts) in &self.needs {
+            number(second.get());
+            number(firsts.len());
+            for ix in firsts {
+                number(ix.get());
+            }
+        }
+    }
+
+    /// All tests that must run before this one, in the order to run them: those earlier in its group, those declared
+    /// to come before it, and theirs.
+    pub fn prerequisites(&self, test: TestIx) -> Vec<TestIx> {
+        let mut found = BTreeSet::from([test]);
+        let mut open = vec![test];
+        while let Some(ix) = open.pop() {
+            let earlier = self.block_of.get(&ix).and_then(|&(block, position)| {
+                let previous = position.checked_sub(1)?;
+                self.blocks.get(block)?.get(previous).copied()
+            });
+            let needs = self.needs.get(&ix).into_iter().flatten().copied();
+            open.extend(earlier.into_iter().chain(needs).filter(|&other| found.insert(other)));
+        }
+        found.remove(&test);
+        let mut found: Vec<TestIx> = found.into_iter().collect();
+        found.sort_by_key(|ix| self.rank[ix.get()]);
+        found
+    }
+
+    /// The block of a test, or the test itself, as a number.
+    fn unit(&self, test: TestIx) -> usize {
+        self.block_of.get(&test).map_or(self.blocks.len() + test.get(), |&(block, _)| block)
+    }
+
+    /// The nearest order that keeps the constraints.
+    ///
+    /// A block gathers where its first test stands. Then the tests and blocks that precedence connects share out the
+    /// places they hold among themselves, each time the earliest that may run; nothing else moves. So a test without
+    /// a declaration keeps its order relative to all such tests, and where no block is torn open, its very place.
+    /// Works on a part of the suite too; tests that are not there constrain nothing.
+    pub fn repair(&self, tests: Vec<TestIx>) -> Vec<TestIx> {
+        if self.is_none() {
+            return tests;
+        }
+        let here: BTreeSet<TestIx> =
+            tests.iter().copied().filter(|ix| self.block_of.contains_key(ix)).collect();
+        let mut sequence: Vec<usize> = Vec::with_capacity(tests.len());
+        let mut members: BTreeMap<usize, Vec<TestIx>> = BTreeMap::new();
+        for ix in tests {
+            let unit = self.unit(ix);
+            match self.blocks.get(unit) {
+                None => {
+                    members.insert(unit, vec![ix]);
+                    sequence.push(unit);
+                }
+                Some(block) => {
+                    let mut present = block.iter().copied().filter(|other| here.contains(other));
+                    if present.clone().next() == Some(ix) {
+                        members.insert(unit, present.by_ref().collect());
+                        sequence.push(unit);
+                    }
                 }
             }
         }
-        stuck
+        self.settle(&mut sequence);
+        sequence.iter().flat_map(|unit| members.remove(unit).unwrap_or_default()).collect()
     }
 
-    /// Stable topological order: of the nodes that nothing holds back, the one that stands first comes next.
-    fn sorted(&self, sequence: &[TestIx]) -> Vec<TestIx> {
-        let mut place = vec![usize::MAX; self.members.len()];
-        let mut wanted = vec![false; self.node.len()];
-        for (at, test) in sequence.iter().enumerate() {
-            wanted[test.get()] = true;
-            let node = self.node[test.get()];
-            place[node] = place[node].min(at);
+    /// Orders the units that precedence connects, within the places they hold.
+    fn settle(&self, sequence: &mut [usize]) {
+        let place_of: BTreeMap<usize, usize> =
+            (0..).zip(&*sequence).map(|(place, &unit)| (unit, place)).collect();
+        let place = |ix: &TestIx| place_of.get(&self.unit(*ix)).copied();
+        let edges =
+            self.needs.iter().flat_map(|(second, firsts)| firsts.iter().map(move |first| (first, second)));
+        let precedence =
+            Precedence::of(edges.filter_map(|(first, second)| Some((place(first)?, place(second)?))));
+        let components = precedence.components();
+        let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (&place, &component) in components.iter().rev() {
+            places.entry(component).or_default().push(place);
         }
-        let mut waiting = self.waiting();
-        let mut free: BinaryHeap<Reverse<(usize, usize)>> =
-            (0..waiting.len()).filter(|n| waiting[*n] == 0).map(|n| Reverse((place[n], n))).collect();
-        let mut sorted = Vec::with_capacity(sequence.len());
-        // A node that is not wanted stands last and may hold others back: it is passed through at once.
-        while let Some(Reverse((_, node))) = free.pop() {
-            sorted.extend(self.members[node].iter().copied().filter(|t| wanted[t.get()]));
-            for to in &self.later[node] {
-                waiting[*to] -= 1;
-                if waiting[*to] == 0 {
-                    free.push(Reverse((place[*to], *to)));
-                }
+        let before = sequence.to_vec();
+        // There is no cycle: `new` left none.
+        for place in precedence.smallest_first().into_iter().flatten() {
+            if let Some(next) = components.get(&place).and_then(|c| places.get_mut(c)?.pop()) {
+                sequence[next] = before[place];
             }
         }
-        sorted
     }
+}
+
+/// The order that keeps each of the chains, each time the test collected first that may come next; `None` where they
+/// contradict each other.
+fn merge(chains: &[Vec<TestIx>]) -> Option<Vec<TestIx>> {
+    let pairs = chains.iter().flat_map(|chain| chain.windows(2)).map(|pair| (pair[0], pair[1]));
+    let by_index: BTreeMap<usize, TestIx> = chains.iter().flatten().map(|&ix| (ix.get(), ix)).collect();
+    let sorted = Precedence::of(pairs.map(|(first, second)| (first.get(), second.get()))).smallest_first()?;
+    Some(sorted.iter().filter_map(|ix| by_index.get(ix).copied()).collect())
 }

@@ -1,46 +1,43 @@
-//! CPython's `random.Random(seed).shuffle`, bit for bit, for people who replay orders with a seed in a conftest.
+//! `random.Random(seed).shuffle(items)` of CPython, bit for bit.
 //!
-//! MT19937 seeded by `init_by_array` with the 32-bit words of the seed's absolute value, as in
-//! `Modules/_randommodule.c`; `shuffle` draws with `_randbelow_with_getrandbits`, as in `Lib/random.py`. The same in
-//! CPython 3.8 to 3.14.
+//! For people who replay orders from a conftest. CPython seeds its Mersenne Twister with the absolute value of the
+//! integer as 32-bit words, least significant first (`random_seed` in `Modules/_randommodule.c`), and draws an index
+//! below n by rejecting values of `getrandbits(n.bit_length())` (`_randbelow_with_getrandbits` in `Lib/random.py`);
+//! both are the same from 3.2 on.
 
 use rand_mt::Mt;
 
 use crate::model::Seed;
 
-/// CPython's generator, as far as `shuffle` needs it.
-pub(super) struct PyRandom(Mt);
-
-impl PyRandom {
-    /// `random.Random(seed)` for an integer.
-    pub(super) fn new(seed: Seed) -> Self {
-        let mut rest = seed.0.unsigned_abs();
-        let mut words = Vec::new();
-        loop {
-            words.push(u32::try_from(rest & 0xffff_ffff).unwrap_or_default());
-            rest >>= 32;
-            if rest == 0 {
-                return Self(Mt::new_with_key(words));
-            }
-        }
+/// Shuffles as `random.Random(seed).shuffle(items)` does.
+pub(super) fn shuffle<T>(items: &mut [T], seed: Seed) {
+    let mut random = seeded(seed);
+    for last in (1..items.len()).rev() {
+        let other = below(&mut random, last + 1);
+        items.swap(last, other);
     }
+}
 
-    /// A number below `n`, which is not 0.
-    fn below(&mut self, n: u32) -> u32 {
-        let bits = 32 - n.leading_zeros();
-        loop {
-            let drawn = self.0.next_u32() >> (32 - bits);
-            if drawn < n {
-                return drawn;
-            }
-        }
-    }
+/// `random.Random(seed)`.
+fn seeded(seed: Seed) -> Mt {
+    let words: Vec<u32> = seed
+        .0
+        .unsigned_abs()
+        .to_le_bytes()
+        .chunks_exact(4)
+        .map(|word| word.iter().rev().fold(0, |all, &byte| (all << 8) | u32::from(byte)))
+        .collect();
+    let significant = words.iter().rposition(|&word| word != 0).map_or(1, |last| last + 1);
+    Mt::new_with_key(words.into_iter().take(significant))
+}
 
-    /// `random.shuffle(items)`.
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            let bound = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            items.swap(at, self.below(bound) as usize);
+/// `_randbelow_with_getrandbits(n)` for n of at least 1. A suite has fewer than 2^32 tests, so one word is enough.
+fn below(random: &mut Mt, n: usize) -> usize {
+    let bits = usize::BITS - n.leading_zeros();
+    loop {
+        let drawn = (random.next_u32() >> 32u32.saturating_sub(bits)) as usize;
+        if drawn < n {
+            return drawn;
         }
     }
 }

@@ -1,51 +1,79 @@
-//! From a seed to a sequence.
+//! The ways in which a seed may become an order.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::python::PyRandom;
-use crate::model::{Seed, Suite, TestIx};
+use super::keyed;
+use crate::model::Seed;
 
-/// How a seed makes an order (DESIGN section 2).
+/// How a seed orders the tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shuffle {
-    /// A seed's own hash decides: three nested to one flat.
+    /// The seed's own hash decides: three nested to one flat.
     #[default]
     Mixed,
-    /// Files, then the tests within each.
+    /// Files by key, then the tests of a file by key.
     Nested,
-    /// All tests, files interleaved.
+    /// All tests by key, files interleaved.
     Flat,
-    /// Files; each keeps its own default order.
+    /// Files by key, the tests of a file as collected.
     Files,
-    /// CPython's `random.Random(seed).shuffle` of the default order, bit for bit.
+    /// `random.Random(seed).shuffle(items)` of CPython.
     Python,
 }
 
 impl Shuffle {
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::Mixed, "mixed"),
-        (Self::Nested, "nested"),
-        (Self::Flat, "flat"),
-        (Self::Files, "files"),
-        (Self::Python, "python"),
-    ];
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 5] = [Self::Mixed, Self::Nested, Self::Flat, Self::Files, Self::Python];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mixed => "mixed",
+            Self::Nested => "nested",
+            Self::Flat => "flat",
+            Self::Files => "files",
+            Self::Python => "python",
+        }
+    }
+
+    /// What a seed means under it: `Mixed` is resolved to `Nested` or `Flat`, the rest stay what they are.
+    ///
+    /// It depends on nothing but the seed, so a seed means the same kind in every suite and on every tree.
+    #[must_use]
+    pub fn resolve(self, seed: Seed) -> Self {
+        match self {
+            Self::Mixed if keyed::takes_flat(seed) => Self::Flat,
+            Self::Mixed => Self::Nested,
+            other => other,
+        }
+    }
+
+    /// The seed that stands for all seeds with the same orders: CPython takes the absolute value, the keyed sorts
+    /// tell all seeds apart. Two seeds with one representative are not two independent draws.
+    pub(super) fn representative(self, seed: Seed) -> (bool, u128) {
+        match self {
+            Self::Python => (false, seed.0.unsigned_abs()),
+            Self::Mixed | Self::Nested | Self::Flat | Self::Files => (seed.0 < 0, seed.0.unsigned_abs()),
+        }
+    }
 }
 
 impl fmt::Display for Shuffle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL.iter().find(|(s, _)| s == self).map_or("mixed", |(_, word)| word))
+        f.pad(self.word())
     }
 }
 
 /// A word that names no shuffle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseShuffleError(String);
+pub struct ParseShuffleError {
+    text: String,
+}
 
 impl fmt::Display for ParseShuffleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no kind of shuffle: use mixed, nested, flat, files or python", self.0)
+        write!(f, "`{}` names no shuffle: write `mixed`, `nested`, `flat`, `files` or `python`", self.text)
     }
 }
 
@@ -54,77 +82,41 @@ impl std::error::Error for ParseShuffleError {}
 impl FromStr for Shuffle {
     type Err = ParseShuffleError;
 
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|(_, w)| *w == word);
-        found.map(|(shuffle, _)| *shuffle).ok_or_else(|| ParseShuffleError(word.to_owned()))
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|shuffle| shuffle.word() == text)
+            .ok_or_else(|| ParseShuffleError { text: text.to_owned() })
     }
 }
 
-/// What a mixed seed turns out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Files, then tests.
-    Nested,
-    /// Files interleaved.
-    Flat,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The kind of order that a seed gives under [`Shuffle::Mixed`]; the same for every suite.
-pub fn seed_kind(seed: Seed) -> Kind {
-    let hash = blake3::keyed_hash(&key(seed), b"kind");
-    if hash.as_bytes()[0] % 4 == 0 { Kind::Flat } else { Kind::Nested }
-}
-
-fn key(seed: Seed) -> [u8; 32] {
-    blake3::derive_key("anyorder 2026 order of a seed, version 1", &seed.0.to_le_bytes())
-}
-
-/// Sort key of a text: the first 128 bits of a keyed hash.
-fn rank(key: &[u8; 32], domain: u8, text: &str, occurrence: u32) -> u128 {
-    let mut hasher = blake3::Hasher::new_keyed(key);
-    hasher.update(&[domain]).update(&occurrence.to_le_bytes()).update(text.as_bytes());
-    let mut first = [0; 16];
-    hasher.finalize_xof().fill(&mut first);
-    u128::from_be_bytes(first)
-}
-
-const FILE: u8 = b'f';
-const TEST: u8 = b't';
-
-/// The tests in the sequence that a seed gives.
-pub(super) fn sequence(suite: &Suite, shuffle: Shuffle, seed: Seed) -> Vec<TestIx> {
-    let kind = match shuffle {
-        Shuffle::Python => {
-            let mut tests: Vec<TestIx> = suite.indices().collect();
-            PyRandom::new(seed).shuffle(&mut tests);
-            return tests;
+    #[test]
+    fn each_word_leads_back_to_its_shuffle() {
+        for shuffle in Shuffle::ALL {
+            assert_eq!(shuffle.to_string().parse(), Ok(shuffle));
         }
-        Shuffle::Mixed => seed_kind(seed),
-        Shuffle::Nested | Shuffle::Files => Kind::Nested,
-        Shuffle::Flat => Kind::Flat,
-    };
-    let key = key(seed);
-    let mut tests: Vec<TestIx> = suite.indices().collect();
-    let within = |t: TestIx| {
-        let id = suite.id(t);
-        (rank(&key, TEST, id.raw(), id.occurrence()), id)
-    };
-    if kind == Kind::Flat {
-        tests.sort_by_cached_key(|t| within(*t));
-        return tests;
+        let error = "Flat".parse::<Shuffle>().unwrap_err().to_string();
+        assert!(error.contains("`Flat`") && error.contains("`flat`"), "{error}");
     }
-    let mut files: BTreeMap<&str, u128> = BTreeMap::new();
-    for test in suite.tests() {
-        files.entry(&test.file).or_insert_with(|| rank(&key, FILE, &test.file, 0));
+
+    #[test]
+    fn only_mixed_lets_the_seed_choose() {
+        for n in -50..50 {
+            assert!(matches!(Shuffle::Mixed.resolve(Seed(n)), Shuffle::Nested | Shuffle::Flat));
+            for shuffle in &Shuffle::ALL[1..] {
+                assert_eq!(shuffle.resolve(Seed(n)), *shuffle);
+            }
+        }
     }
-    let file = |t: TestIx| {
-        let name = &*suite.info(t).file;
-        (files.get(name).copied().unwrap_or_default(), name)
-    };
-    if shuffle == Shuffle::Files {
-        tests.sort_by_key(|t| (file(*t), *t));
-    } else {
-        tests.sort_by_cached_key(|t| (file(*t), within(*t)));
+
+    #[test]
+    fn mixed_is_three_nested_to_one_flat() {
+        let flat = (1..=4000).filter(|&n| Shuffle::Mixed.resolve(Seed(n)) == Shuffle::Flat).count();
+        // Four standard deviations of a binomial (4000, 1/4).
+        assert!(flat.abs_diff(1000) <= 110, "{flat} of 4000 seeds are flat");
     }
-    tests
 }

@@ -15,12 +15,16 @@ pub enum Source {
     VirtualEnv,
     /// A `.venv` here or above.
     DotVenv,
+    /// `UV_PROJECT_ENVIRONMENT`.
+    UvProject,
     /// The environment that poetry keeps for this project.
     Poetry,
     /// The environment that pdm keeps for this project.
     Pdm,
     /// The environment that hatch keeps for this project.
     Hatch,
+    /// The environment that pipenv keeps for this project.
+    Pipenv,
     /// `CONDA_PREFIX`.
     Conda,
     /// On `PATH`.
@@ -33,9 +37,11 @@ impl fmt::Display for Source {
             Self::Flag => "--python",
             Self::VirtualEnv => "VIRTUAL_ENV",
             Self::DotVenv => ".venv",
+            Self::UvProject => "UV_PROJECT_ENVIRONMENT",
             Self::Poetry => "poetry",
             Self::Pdm => "pdm",
             Self::Hatch => "hatch",
+            Self::Pipenv => "pipenv",
             Self::Conda => "CONDA_PREFIX",
             Self::Path => "PATH",
         })
@@ -75,8 +81,11 @@ pub(super) fn places(ask: &Ask) -> Vec<Place> {
     }
     let place = |source, at| Place { source, at, wanted: None };
     let mut places = Vec::new();
-    if let Some(folder) = ask.virtual_env.as_deref().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = given(ask.virtual_env.as_deref()) {
         places.push(place(Source::VirtualEnv, At::File(in_environment(folder))));
+    }
+    if let Some(folder) = given(ask.uv_project_environment.as_deref()) {
+        places.push(place(Source::UvProject, At::File(in_environment(&ask.root.join(folder)))));
     }
     for folder in folders(ask) {
         let folder = folder.join(".venv");
@@ -85,7 +94,7 @@ pub(super) fn places(ask: &Ask) -> Vec<Place> {
         }
     }
     places.extend(tools(ask));
-    if let Some(folder) = ask.conda_prefix.as_deref().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = given(ask.conda_prefix.as_deref()) {
         places.push(place(Source::Conda, At::File(in_environment(folder))));
     }
     for name in ["python3", "python"] {
@@ -95,6 +104,11 @@ pub(super) fn places(ask: &Ask) -> Vec<Place> {
         }
     }
     places
+}
+
+/// A variable that is set to nothing is not set.
+fn given(folder: Option<&Path>) -> Option<&Path> {
+    folder.filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// Here, and above up to the project's top.
@@ -154,7 +168,7 @@ fn tools(ask: &Ask) -> Vec<Place> {
                 .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with(table)))
         })
     };
-    let known: [(Source, &str, bool, &'static [&'static str]); 3] = [
+    let known: [(Source, &str, bool, &'static [&'static str]); 4] = [
         (
             Source::Poetry,
             "poetry",
@@ -168,6 +182,7 @@ fn tools(ask: &Ask) -> Vec<Place> {
             has("hatch.toml") || configured("[tool.hatch.envs"),
             &["env", "find", "hatch-test"],
         ),
+        (Source::Pipenv, "pipenv", has("Pipfile"), &["--venv"]),
     ];
     let mut places = Vec::new();
     for (source, name, used, arguments) in known {

@@ -20,6 +20,8 @@ pub struct Ask {
     pub flag: Option<String>,
     /// `VIRTUAL_ENV`.
     pub virtual_env: Option<PathBuf>,
+    /// `UV_PROJECT_ENVIRONMENT`: stands for `.venv` where it is set; relative to `root`.
+    pub uv_project_environment: Option<PathBuf>,
     /// `CONDA_PREFIX`.
     pub conda_prefix: Option<PathBuf>,
     /// `PATH`.

@@ -13,11 +13,16 @@ use super::{Ask, Rejected, patience};
 /// Marks the answer: `sitecustomize` and `.pth` files may print as well.
 const MARK: &str = "anyorder-probe:";
 
-/// Runs on every Python from 2.7 on, so that old ones can say how old they are.
+/// Runs on every Python from 2.7 on, so that old ones can say how old they are. A `json.py` in the current folder is not
+/// the one that is meant.
 const QUESTION: &str = r#"
-import json, platform, sys
+import sys
+path = sys.path[:]
+sys.path[:] = [entry for entry in path if entry]
+import json, platform
+sys.path[:] = path
 answer = {"version": "%d.%d.%d" % tuple(sys.version_info[:3]), "implementation": platform.python_implementation().lower(),
-          "prefix": sys.prefix, "pytest": None, "error": ""}
+          "prefix": "".join("?" if "\ud800" <= c <= "\udfff" else c for c in sys.prefix), "pytest": None, "error": ""}
 try:
     import pytest
     answer["pytest"] = pytest.__version__

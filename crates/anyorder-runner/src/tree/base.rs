@@ -84,8 +84,9 @@ fn commit(git: &Git, name: &str) -> Result<Option<String>, TreeError> {
     if name.is_empty() || name.starts_with('-') || name.contains(['\0', '\n']) {
         return Ok(None);
     }
-    let arguments = ["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")];
-    Ok(answer(git, "rev-parse", &arguments)?)
+    let arguments = ["--verify", "--quiet", &format!("{name}^{{commit}}")];
+    // `^NAME` is a revision to leave out, not a commit.
+    Ok(answer(git, "rev-parse", &arguments)?.filter(|oid| oid.bytes().all(|byte| byte.is_ascii_hexdigit())))
 }
 
 /// The first line of the answer; `None` when git says no.

@@ -38,12 +38,16 @@ struct Difference {
     attributes: bool,
 }
 
+/// Marks a path of a delta as gone.
+pub(super) type Hide = fn(&Path) -> io::Result<()>;
+
 /// Writes the delta that turns the checkout, as `snapshot` saw it, into the git tree `tree`.
 pub(super) fn write(
     checkout: &Checkout,
     snapshot: &Snapshot,
     tree: &str,
     rev: &Rev,
+    hide: Hide,
 ) -> Result<Written, TreeError> {
     let repository = checkout.repository()?;
     let mut difference = difference(checkout, snapshot, tree, rev)?;
@@ -58,7 +62,7 @@ pub(super) fn write(
     fs::create_dir(&delta).map_err(TreeError::io("make the delta folder"))?;
     let scratch = Scratch { index: snapshot.folder.join("target-index"), ..snapshot.scratch.clone() };
     export::files(repository, &scratch, tree, &difference.write, &delta)?;
-    let layer = Layer { root: checkout.root(), delta: &delta };
+    let layer = Layer { root: checkout.root(), delta: &delta, mark: hide };
     let failed = || TreeError::io(format!("write the delta in `{}`", delta.display()));
     if difference.attributes {
         layer.drop_equal(&difference.write).map_err(failed())?;
@@ -124,6 +128,7 @@ fn is_checked_out(folder: &Path) -> bool {
 struct Layer<'a> {
     root: &'a Path,
     delta: &'a Path,
+    mark: Hide,
 }
 
 impl Layer<'_> {
@@ -149,7 +154,7 @@ impl Layer<'_> {
         for parent in parents.into_iter().rev() {
             if self.is_emptied(parent)? {
                 fs::remove_dir_all(self.delta.join(parent))?;
-                whiteout(&self.delta.join(parent))?;
+                (self.mark)(&self.delta.join(parent))?;
             }
         }
         Ok(())
@@ -169,7 +174,7 @@ impl Layer<'_> {
         if let Some(parent) = self.delta.join(path).parent() {
             fs::create_dir_all(parent)?;
         }
-        whiteout(&self.delta.join(path))?;
+        (self.mark)(&self.delta.join(path))?;
         Ok(true)
     }
 
@@ -203,7 +208,11 @@ impl Layer<'_> {
             && data.is_dir()
             && !beyond_link(self.root, within)
         {
-            fs::set_permissions(folder, data.permissions())?;
+            // Always writable to its owner, so that it can be removed.
+            fs::set_permissions(
+                folder,
+                std::fs::Permissions::from_mode(data.permissions().mode() & 0o7777 | 0o700),
+            )?;
         } else {
             fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
         }
@@ -260,12 +269,12 @@ fn is_whiteout(data: &std::fs::Metadata) -> bool {
 /// Makes the mark by which an overlay knows that nothing is here: a character device 0/0, which Linux (since 5.8) lets
 /// anybody make.
 #[cfg(target_os = "linux")]
-fn whiteout(path: &Path) -> io::Result<()> {
+pub(super) fn whiteout(path: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     Ok(mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn whiteout(_: &Path) -> io::Result<()> {
+pub(super) fn whiteout(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,6 +1,6 @@
 //! From a snapshot and a git tree to a tree that can be run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::snapshot::Snapshot;
 use super::{ChangeKind, ChangedPath, Checkout, PreparedTree, Rev, Source, TreeError, TreeKind, delta};
@@ -11,14 +11,14 @@ impl Checkout {
     pub fn at(&self, rev: &Rev, scratch: &Path) -> Result<PreparedTree, TreeError> {
         let snapshot = self.snapshot(scratch)?;
         let tree = self.tree_of(&rev.oid)?;
-        self.prepared(snapshot, tree, rev, scratch)
+        self.prepared(snapshot, tree, rev, scratch, delta::whiteout)
     }
 
     /// `base` with a patch file applied; the uncommitted changes of the checkout are not in it.
     pub fn with_patch(&self, base: &Rev, patch: &Path, scratch: &Path) -> Result<PreparedTree, TreeError> {
         let snapshot = self.snapshot(scratch)?;
         let tree = self.patched_tree(&snapshot, base, patch)?;
-        self.prepared(snapshot, tree, base, scratch)
+        self.prepared(snapshot, tree, base, scratch, delta::whiteout)
     }
 
     pub(super) fn working_against(
@@ -50,29 +50,27 @@ impl Checkout {
         tree: String,
         base: &Rev,
         scratch: &Path,
+        hide: delta::Hide,
     ) -> Result<PreparedTree, TreeError> {
         snapshot.refuse_dirty_submodules()?;
         let changed = self.changes(&snapshot, &self.tree_of(&base.oid)?, &tree)?;
-        let kind = match delta::write(self, &snapshot, &tree, base)? {
-            delta::Written::Nothing => TreeKind::Working,
+        let written = delta::write(self, &snapshot, &tree, base, hide)?;
+        let impossible = written == delta::Written::Impossible;
+        let kind = match written {
             delta::Written::Delta(delta) => TreeKind::Overlay { delta },
-            // No whiteouts here: a folder of its own instead.
-            delta::Written::Impossible => TreeKind::Worktree { path: PathBuf::new() },
+            delta::Written::Nothing | delta::Written::Impossible => TreeKind::Working,
         };
-        let impossible = kind == TreeKind::Worktree { path: PathBuf::new() };
         let digest = Digest::of(&tree).hex();
         let source = Source::Git { tree, commit: base.oid.clone(), objects: snapshot.scratch.objects };
         let (root, untracked) = (self.root().to_path_buf(), snapshot.untracked);
         let prepared = PreparedTree { kind, digest, changed, untracked, root, source };
+        // No whiteouts here: a folder of its own instead.
         if impossible { self.as_worktree(&prepared, scratch) } else { Ok(prepared) }
     }
 
     /// The git tree of a commit.
     pub(super) fn tree_of(&self, commit: &str) -> Result<String, TreeError> {
-        Ok(self
-            .git()?
-            .ask("rev-parse", ["--verify", "--end-of-options", &format!("{commit}^{{tree}}")])
-            .line()?)
+        Ok(self.git()?.ask("rev-parse", ["--verify", &format!("{commit}^{{tree}}")]).line()?)
     }
 
     /// What differs from `old` in `new`, renames found, sorted by path.
@@ -118,5 +116,46 @@ impl Digest {
 
     fn hex(&self) -> String {
         self.0.finalize().to_hex().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use fs_err as fs;
+
+    use super::*;
+    use crate::git::Git;
+
+    fn commit(git: &Git) {
+        git.ask("add", ["-A"]).out().unwrap();
+        let arguments = ["user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "x"];
+        git.ask("-c", arguments).out().unwrap();
+    }
+
+    #[test]
+    fn where_whiteouts_are_refused_a_folder_is_made_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("p");
+        fs::create_dir(&root).unwrap();
+        let git = Git::at(&root);
+        git.ask("init", ["-q"]).out().unwrap();
+        fs::write(root.join("a.py"), "1\n").unwrap();
+        commit(&git);
+        fs::write(root.join("b.py"), "1\n").unwrap();
+        commit(&git);
+        let checkout = Checkout::discover(&root).unwrap();
+        let base = checkout.resolve("HEAD~1").unwrap();
+        let refusals: [delta::Hide; 2] =
+            [|_| Err(io::ErrorKind::Unsupported.into()), |_| Err(io::ErrorKind::PermissionDenied.into())];
+        for hide in refusals {
+            let scratch = folder.path().join("scratch");
+            let snapshot = checkout.snapshot(&scratch).unwrap();
+            let tree = checkout.tree_of(&base.oid).unwrap();
+            let prepared = checkout.prepared(snapshot, tree, &base, &scratch, hide).unwrap();
+            let TreeKind::Worktree { path } = &prepared.kind else { panic!("{:?}", prepared.kind) };
+            assert!(path.join("a.py").exists() && !path.join("b.py").exists());
+        }
     }
 }

@@ -17,10 +17,10 @@ mod products;
 mod snapshot;
 mod worktree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use checkout::Checkout;
-pub use content::content_digest;
+pub use content::{content_digest, products_digest};
 pub use error::{Misfit, TreeError};
 
 pub use crate::git::GitError;
@@ -61,6 +61,16 @@ impl PreparedTree {
         }
     }
 
+    /// Changed files that have to be compiled before Python sees them. Compiled extensions are the same in every tree of
+    /// a checkout, so a change in these files is not measured.
+    pub fn changed_native_sources(&self) -> impl Iterator<Item = &Path> {
+        let native = |path: &&Path| {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| NATIVE.contains(&extension))
+        };
+        self.changed.iter().map(|changed| changed.path.as_path()).filter(native)
+    }
+
     /// `(project's path, where the tree really is)`, for a tree that is not at the project's own path.
     pub fn remap(&self) -> Option<(PathBuf, PathBuf)> {
         match &self.kind {
@@ -69,6 +79,12 @@ impl PreparedTree {
         }
     }
 }
+
+/// Extensions of source that is compiled.
+const NATIVE: &[&str] = &[
+    "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "pyx", "pxd", "pxi", "rs", "f", "f90", "for", "cu", "m", "mm",
+    "go", "zig",
+];
 
 /// Where a tree is.
 #[derive(Clone, Debug, PartialEq, Eq)]

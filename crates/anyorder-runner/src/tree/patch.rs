@@ -45,19 +45,54 @@ impl Checkout {
     ) -> Result<String, TreeError> {
         let repository = self.repository()?;
         let scratch = Scratch { index: snapshot.folder.join("patch-index"), ..snapshot.scratch.clone() };
-        let named =
-            repository.ask(&scratch, "apply", ["--numstat", "-z", "-"]).input(bytes.to_vec()).answer()?;
-        if named.code == Some(0) {
-            refuse_outside(patch, &named.out)?;
-        }
         repository.ask(&scratch, "read-tree", [&base.oid]).out()?;
-        let arguments = ["--cached", "--whitespace=nowarn", "-p1", "-"];
-        let answer = repository.ask(&scratch, "apply", arguments).input(bytes.to_vec()).answer()?;
-        if answer.code != Some(0) {
-            return Err(refusal(patch, base, bytes, &answer));
+        let mut empty = true;
+        for part in mails(bytes) {
+            let ask = |arguments: &[&str]| {
+                repository.ask(&scratch, "apply", arguments).input(part.to_vec()).answer()
+            };
+            let named = ask(&["--numstat", "-z", "-"])?;
+            if named.code == Some(0) {
+                refuse_outside(patch, &named.out)?;
+            }
+            let answer = ask(&["--cached", "--whitespace=nowarn", "-p1", "-"])?;
+            if answer.code == Some(0) {
+                empty = false;
+                continue;
+            }
+            match refusal(patch, base, part, &answer) {
+                // A cover letter, or a commit without changes.
+                TreeError::PatchEmpty { .. } => {}
+                other => return Err(other),
+            }
+        }
+        if empty {
+            return Err(TreeError::PatchEmpty { patch: patch.to_path_buf() });
         }
         Ok(repository.ask(&scratch, "write-tree", ["--missing-ok"]).line()?)
     }
+}
+
+/// The mails of a series, or the whole file. Applied one by one, since a later one may build upon an earlier one's renames.
+fn mails(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if at > start && starts_mail(line) {
+            parts.push(&bytes[start..at]);
+            start = at;
+        }
+        at += line.len();
+    }
+    parts.push(&bytes[start..]);
+    parts
+}
+
+/// Whether git wrote this line above a mail: `From OBJECT-NAME Mon Sep 17 00:00:00 2001`.
+fn starts_mail(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"From ") else { return false };
+    let name = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    name >= 40 && rest[name..].starts_with(b" Mon Sep 17 00:00:00 2001")
 }
 
 fn refuse_outside(patch: &Path, numstat: &[u8]) -> Result<(), TreeError> {

@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 pub(super) const HUGE: u64 = 64 << 20;
 
 const EXTENSIONS: &[&str] = &[
-    "so", "pyd", "dylib", "dll", "o", "obj", "a", "lib", "pyc", "pyo", "log", "db", "sqlite", "sqlite3",
-    "egg", "whl", "pid", "sock", "lock", "swp", "orig", "rej",
+    "so", "pyd", "dylib", "dll", "o", "a", "pyc", "pyo", "log", "db", "sqlite", "sqlite3", "egg", "whl",
+    "swp", "orig", "rej",
 ];
 const FOLDERS: &[&str] = &[
     "__pycache__",
-    "build",
-    "dist",
     "node_modules",
     ".anyorder",
     ".tox",
@@ -30,53 +28,63 @@ const FOLDERS: &[&str] = &[
     ".vscode",
     ".direnv",
     "htmlcov",
-    "target",
     ".venv",
     ".git",
 ];
+/// Made by builds, where they stand beside a file that says how to build; elsewhere they may be packages.
+const BUILT: &[&str] = &["build", "dist", "target"];
+const BUILD_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "Cargo.toml"];
 const PREFIXES: &[&str] = &[".env", ".coverage"];
-const LOCKS_OF_PROJECTS: &[&str] = &["uv.lock", "poetry.lock", "pdm.lock", "pixi.lock"];
-const ENVIRONMENTS: &[&str] = &["venv", "env", "virtualenv"];
+const CACHES: &[&str] = &[
+    ".tox",
+    ".nox",
+    "node_modules",
+    ".venv",
+    ".anyorder",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+];
 
-/// Remembers which folders of a checkout are virtual environments.
+/// Remembers which folders of a checkout hold environments or the output of builds.
 #[derive(Debug)]
-pub(super) struct Venvs {
+pub(super) struct Folders {
     root: PathBuf,
     known: BTreeMap<PathBuf, bool>,
 }
 
-impl Venvs {
-    pub(super) fn new(root: &Path) -> Self {
+impl Folders {
+    pub(super) fn of(root: &Path) -> Self {
         Self { root: root.to_path_buf(), known: BTreeMap::new() }
     }
 
-    fn holds(&mut self, folder: &Path) -> bool {
+    fn are_products(&mut self, folder: &Path) -> bool {
         if let Some(known) = self.known.get(folder) {
             return *known;
         }
-        let is = self.root.join(folder).join("pyvenv.cfg").is_file();
+        let name = folder.file_name().unwrap_or_default();
+        let is = is_product_folder(name)
+            || self.root.join(folder).join("pyvenv.cfg").is_file()
+            || BUILT.iter().any(|built| name == *built) && self.is_built(folder);
         self.known.insert(folder.to_path_buf(), is);
         is
+    }
+
+    fn is_built(&self, folder: &Path) -> bool {
+        let above = self.root.join(folder.parent().unwrap_or(folder));
+        above == self.root || BUILD_FILES.iter().any(|name| above.join(name).is_file())
     }
 }
 
 /// Whether an untracked file (relative to the top) belongs to no change.
-pub(super) fn is_product(path: &Path, venvs: &mut Venvs) -> bool {
-    let Some(name) = path.file_name() else { return false };
-    if is_product_file(name) {
-        return true;
-    }
-    let folders: Vec<&Path> =
-        path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
-    folders.iter().any(|folder| folder.file_name().is_some_and(is_product_folder))
-        || folders.iter().any(|folder| venvs.holds(folder))
+pub(super) fn is_product(path: &Path, folders: &mut Folders) -> bool {
+    path.file_name().is_some_and(is_product_file)
+        || path.ancestors().skip(1).any(|above| !above.as_os_str().is_empty() && folders.are_products(above))
 }
 
 fn is_product_file(name: &OsStr) -> bool {
     let text = name.to_string_lossy();
-    if LOCKS_OF_PROJECTS.contains(&text.as_ref()) {
-        return false;
-    }
     PREFIXES.iter().any(|prefix| text.starts_with(prefix))
         || Path::new(name).extension().is_some_and(|found| EXTENSIONS.iter().any(|known| found == *known))
         || text == "pyvenv.cfg"
@@ -90,23 +98,14 @@ fn is_product_folder(name: &OsStr) -> bool {
 
 /// Whether a folder is an environment or a cache that no suite imports from: not worth copying or reading.
 pub(super) fn is_environment(folder: &Path) -> bool {
-    let Some(name) = folder.file_name() else { return false };
-    let text = name.to_string_lossy();
-    let cache = matches!(
-        text.as_ref(),
-        ".tox"
-            | ".nox"
-            | "node_modules"
-            | ".venv"
-            | ".anyorder"
-            | ".mypy_cache"
-            | ".ruff_cache"
-            | ".pytest_cache"
-            | ".hypothesis"
-    );
-    cache
-        || ENVIRONMENTS.contains(&text.as_ref()) && folder.join("pyvenv.cfg").is_file()
-        || folder.join("pyvenv.cfg").is_file()
+    let name = folder.file_name().unwrap_or_default();
+    CACHES.iter().any(|cache| name == *cache) || folder.join("pyvenv.cfg").is_file()
+}
+
+/// Whether a file is run or read by a suite without being source: a compiled extension, or local settings.
+pub(super) fn is_input(name: &OsStr) -> bool {
+    let compiled = |found: &OsStr| found == "so" || found == "pyd" || found == "dylib";
+    name.to_string_lossy().starts_with(".env") || Path::new(name).extension().is_some_and(compiled)
 }
 
 /// Whether this is compiled Python, which no tree needs from another.
@@ -119,8 +118,8 @@ mod tests {
     use super::*;
 
     fn check(path: &str, product: bool) {
-        let mut venvs = Venvs::new(Path::new("/nonexistent"));
-        assert_eq!(is_product(Path::new(path), &mut venvs), product, "{path}");
+        let mut folders = Folders::of(Path::new("/nonexistent"));
+        assert_eq!(is_product(Path::new(path), &mut folders), product, "{path}");
     }
 
     #[test]
@@ -160,8 +159,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs_err::create_dir_all(root.path().join("mine/bin")).unwrap();
         fs_err::write(root.path().join("mine/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
-        let mut venvs = Venvs::new(root.path());
-        assert!(is_product(Path::new("mine/lib/x.py"), &mut venvs));
-        assert!(!is_product(Path::new("other/lib/x.py"), &mut venvs));
+        let mut folders = Folders::of(root.path());
+        assert!(is_product(Path::new("mine/lib/x.py"), &mut folders));
+        assert!(!is_product(Path::new("other/lib/x.py"), &mut folders));
     }
 }

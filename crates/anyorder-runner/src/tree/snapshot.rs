@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 use super::checkout::Repository;
-use super::products::{self, Venvs};
+use super::products::{self, Folders};
 use super::{Checkout, TreeError, Untracked};
 use crate::git::{self, Ask, Scratch, fields, path_of};
 
@@ -73,9 +73,9 @@ impl Checkout {
         let git = self.git()?;
         let arguments = ["--porcelain", "-z", "--untracked-files=all", "--no-renames"];
         let out = git.ask("status", arguments).out()?;
-        let mut venvs = Venvs::new(self.root());
+        let mut folders = Folders::of(self.root());
         Ok(fields(&out).any(|entry| match entry.strip_prefix(b"?? ") {
-            Some(path) => !path.ends_with(b"/") && !products::is_product(&path_of(path), &mut venvs),
+            Some(path) => !path.ends_with(b"/") && !products::is_product(&path_of(path), &mut folders),
             None => true,
         }))
     }
@@ -95,11 +95,11 @@ impl Checkout {
         let others = ["--others", "--exclude-standard", "-z"];
         let out = repository.ask(scratch, "ls-files", others).out()?;
         let mut untracked = Untracked::default();
-        let mut venvs = Venvs::new(self.root());
+        let mut folders = Folders::of(self.root());
         for name in fields(&out) {
             // A slash at the end marks a repository inside this one.
             let path = path_of(name.strip_suffix(b"/").unwrap_or(name));
-            if name.ends_with(b"/") || products::is_product(&path, &mut venvs) || self.is_huge(&path) {
+            if name.ends_with(b"/") || products::is_product(&path, &mut folders) || self.is_huge(&path) {
                 untracked.shared.push(path);
             } else {
                 untracked.in_patch.push(path);

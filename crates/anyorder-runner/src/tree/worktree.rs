@@ -82,11 +82,9 @@ impl Borrowing<'_> {
     fn repository_in(&self, folder: &Path) -> Result<(), TreeError> {
         let git = Git::at(folder);
         let theirs = &self.repository.git;
-        let format = match self.commit.len() {
-            64 => "--object-format=sha256",
-            _ => "--object-format=sha1",
-        };
-        git.ask("init", ["--quiet", "--template=", format]).out()?;
+        // Older versions of git know no other format than SHA-1, and no option to name it.
+        let format = (self.commit.len() == 64).then_some("--object-format=sha256");
+        git.ask("init", ["--quiet", "--template="].into_iter().chain(format)).out()?;
         let refs = theirs.ask(
             "for-each-ref",
             ["--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"],

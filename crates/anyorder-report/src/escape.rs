@@ -52,6 +52,11 @@ pub fn text(raw: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// As [`text`], with the line breaks of the text kept: for messages of our own that quote untrusted text.
+pub fn lines(raw: &str) -> String {
+    raw.split('\n').map(text).collect::<Vec<_>>().join("\n")
+}
+
 fn push_code(shown: &mut String, c: char) {
     let code = u32::from(c);
     // Writing to a `String` cannot fail.
@@ -98,6 +103,11 @@ mod tests {
         assert_eq!(text("a##[error]x"), "a\\x23#[error]x");
         assert_eq!(text("##vso[x]"), "\\x23#vso[x]");
         assert_eq!(text("t.py::test"), "t.py::test");
+    }
+
+    #[test]
+    fn lines_are_kept_and_each_is_made_harmless() {
+        assert_eq!(lines("error: a\n::error::b\u{1b}[2J\n"), "error: a\n\\x3a:error::b\\x1b[2J\n");
     }
 
     #[test]

@@ -21,4 +21,5 @@ pub mod view;
 mod wording;
 
 pub use command::quote;
+pub use escape::lines as escape_lines;
 pub use style::Style;

@@ -119,6 +119,30 @@ pub(crate) fn finding(finding: Finding) -> &'static str {
     }
 }
 
+/// Said where forked and fresh runs of one order differ.
+pub(crate) const EXECUTORS_DISAGREE: &str =
+    "forked and fresh runs of one order differ: the cause is outside the process";
+
+/// Why a test with a finding may not be cited for the patch.
+pub(crate) fn why_not(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Regressed => "fails since the patch",
+        Finding::Introduced | Finding::PoisonsNeighbours => "order-sensitive since the patch",
+        Finding::NewTestCoupled => "new and order-sensitive",
+        Finding::NewLeak => "leaks new state",
+        Finding::NewTestFails => "new and failing",
+        Finding::UnexplainedAbsence => "crashed or never ran in some order",
+        Finding::PreExisting | Finding::Replaced => "order-sensitive on both trees",
+        Finding::Exposed => "order-sensitive since a test was removed or moved",
+        Finding::Masked => "passes only because new state hides what broke it",
+        Finding::EvidenceLost => "passed on base, skipped or gone on patched",
+        Finding::Destabilised | Finding::Flaky => "flaky",
+        Finding::Inconclusive => "not decided",
+        Finding::BrokenOnBase => "fails in every order on both trees",
+        Finding::Fixed | Finding::Repaired => "kept out by the configuration",
+    }
+}
+
 /// How many tests have a finding, as a clause for a headline.
 pub(crate) fn finding_count(finding: Finding, number: usize) -> String {
     let plural = number != 1;

@@ -3,10 +3,31 @@
 //! The engine turns [`RunRequest`]s into [`anyorder_core::model::RunRecord`]s and tells a [`Listener`] what
 //! happens meanwhile. It never prints, stores or judges. The interface that the binary relies on is this file.
 
+#[cfg(not(unix))]
+compile_error!("anyorder runs suites on Unix systems only: its channel to the interpreter is a Unix socket");
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyorder_core::model::{Executor, Order, RunRecord, Suite, TestIx, TestResult};
+
+mod agent;
+mod cancel;
+mod channel;
+mod engine;
+mod git;
+pub mod interpreter;
+mod process;
+mod protocol;
+mod session;
+mod sys;
+pub mod tree;
+
+pub use agent::SOURCE as AGENT_SOURCE;
+pub use cancel::{Cancel, Urgency};
+pub use session::{
+    EngineError, Limits, Remap, SandboxAsk, SandboxMode, Session, SessionConfig, StartError, Text,
+};
 
 /// One order to run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +74,8 @@ pub struct Declared {
     pub provides: Vec<String>,
     /// Names or ids that must have run before it.
     pub depends_on: Vec<String>,
+    /// Names or ids that must not have run before it.
+    pub before: Vec<String>,
     /// The incremental class it belongs to.
     pub incremental: Option<String>,
 }
@@ -116,7 +139,7 @@ pub enum Event<'a> {
     Collecting,
     /// Collection is over.
     Collected(&'a Collection),
-    /// A run began.
+    /// A run began. Comes a second time for a run that has to start over.
     RunStarted(&'a RunRequest),
     /// A test of a run began.
     TestStarted {
@@ -125,7 +148,7 @@ pub enum Event<'a> {
         /// Which test.
         test: TestIx,
     },
-    /// A test of a run ended.
+    /// A test of a run ended, or will never be reported (then just before its `RunFinished`).
     TestFinished {
         /// Which run.
         run: u64,
@@ -138,6 +161,13 @@ pub enum Event<'a> {
         run: u64,
         /// Everything about it.
         record: &'a RunRecord,
+    },
+    /// A run loaded project modules from outside the tree: what it says is not about this tree.
+    Foreign {
+        /// Which run.
+        run: u64,
+        /// The modules and where they came from.
+        origins: &'a [Origin],
     },
     /// Something the user should know, in a sentence.
     Note(String),
@@ -156,4 +186,16 @@ pub enum Flow {
 pub trait Listener {
     /// Called for each event, in order, on the thread that called the engine.
     fn event(&mut self, event: Event<'_>) -> Flow;
+}
+
+/// Where runs come from. Asked again after each finished run, so that what to run next may depend on what came out.
+pub trait RunSource {
+    /// The next order to run; `None` when there is none now. The sweep ends at `None` with nothing running.
+    fn next_run(&mut self) -> Option<RunRequest>;
+}
+
+impl<I: Iterator<Item = RunRequest>> RunSource for I {
+    fn next_run(&mut self) -> Option<RunRequest> {
+        self.next()
+    }
 }

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `anyorder` command.
+
+fn main() -> std::process::ExitCode {
+    anyorder::run(std::env::args_os()).into()
+}

@@ -6,7 +6,7 @@ use super::parts::{
     Bound, Cost, Coverage, Environment, Failure, Id, Incomplete, Label, OrderDetail, Project, Sandbox,
     SwitchedOff, Weakness, Witness, failures, labels, order_details, switched_off, weaknesses,
 };
-use crate::view::{CandidateView, CheckView, FindingView, Side as SideView, TreeDescription};
+use crate::view::{CandidateView, CheckView, FindingView, SideView, TreeDescription};
 
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
@@ -84,7 +84,7 @@ struct Finding<'a> {
     witness: Witness<'a>,
     cause: u32,
     failure: Option<usize>,
-    note: Option<&'a str>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -187,7 +187,7 @@ fn finding(view: &FindingView, failures: usize) -> Finding<'_> {
         witness: Witness::of(&view.witness),
         cause: view.cause,
         failure: view.failure.filter(|&at| at < failures),
-        note: view.note.as_deref(),
+        notes: &view.notes,
     }
 }
 

@@ -183,7 +183,8 @@ struct SeenAt<'a> {
     order: Label<'a>,
     tree: Option<&'static str>,
     outcomes: String,
-    executor: Option<&'static str>,
+    fresh: u32,
+    common_only: bool,
     run: Option<&'a str>,
 }
 
@@ -204,7 +205,8 @@ fn seen(seen: &Seen) -> SeenAt<'_> {
             Tree::Patched(_) => "patched",
         }),
         outcomes: seen.outcomes.to_string(),
-        executor: seen.executor.map(anyorder_core::model::Executor::word),
+        fresh: seen.fresh,
+        common_only: seen.common_only,
         run: seen.run.as_deref(),
     }
 }
@@ -236,11 +238,16 @@ impl Bound {
 pub(super) struct Coverage {
     ordered_pairs: Option<f64>,
     adjacent_pairs: Option<f64>,
+    sampled: bool,
 }
 
 impl Coverage {
     pub(super) fn of(view: &CoverageView) -> Self {
-        Self { ordered_pairs: finite(view.ordered_pairs), adjacent_pairs: finite(view.adjacent_pairs) }
+        Self {
+            ordered_pairs: finite(view.ordered_pairs),
+            adjacent_pairs: finite(view.adjacent_pairs),
+            sampled: view.sampled,
+        }
     }
 }
 

@@ -54,6 +54,7 @@ struct Test<'a> {
     cause: Option<u32>,
     failures: Vec<FailureAt<'a>>,
     witness: Option<Witness<'a>>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -144,6 +145,7 @@ fn tests(view: &RunView) -> Vec<Test<'_>> {
             cause,
             failures: failure_at(test),
             witness: (!test.witness.seen.is_empty()).then(|| Witness::of(&test.witness)),
+            notes: &test.notes,
         })
         .collect()
 }

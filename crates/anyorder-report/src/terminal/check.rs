@@ -9,7 +9,7 @@ use super::sheet::{Sheet, Tone, pad, tie};
 use super::witness;
 use crate::escape;
 use crate::view::{
-    Action, CandidateView, Cause, CheckView, Finding, FindingView, Side, TreeDescription, Verdict,
+    Action, CandidateView, Cause, CheckView, Finding, FindingView, SideView, TreeDescription, VerdictOutcome,
 };
 use crate::wording;
 
@@ -49,11 +49,11 @@ pub(super) fn write(view: &CheckView, sheet: &mut Sheet<'_>) -> io::Result<()> {
     .write(sheet)
 }
 
-pub(super) fn verdict_tone(verdict: Verdict) -> Tone {
+pub(super) fn verdict_tone(verdict: VerdictOutcome) -> Tone {
     match verdict {
-        Verdict::Accept => Tone::Good,
-        Verdict::Review => Tone::Warn,
-        Verdict::Block => Tone::Bad,
+        VerdictOutcome::Accept => Tone::Good,
+        VerdictOutcome::Review => Tone::Warn,
+        VerdictOutcome::Block => Tone::Bad,
     }
 }
 
@@ -61,8 +61,8 @@ fn action_tone(action: Action) -> Tone {
     match action {
         Action::Block => Tone::Bad,
         Action::Review | Action::Quarantine | Action::Freeze => Tone::Warn,
-        Action::Report => Tone::Dim,
-        Action::Credit => Tone::Good,
+        Action::Ignore => Tone::Dim,
+        Action::Credit | Action::Evidence => Tone::Good,
     }
 }
 
@@ -153,9 +153,9 @@ fn headline(candidate: &CandidateView) -> String {
         clauses.join(", ")
     };
     let reason = match candidate.verdict {
-        Verdict::Block => of_action(Action::Block),
-        Verdict::Review => of_action(Action::Review),
-        Verdict::Accept => match of_action(Action::Credit) {
+        VerdictOutcome::Block => of_action(Action::Block),
+        VerdictOutcome::Review => of_action(Action::Review),
+        VerdictOutcome::Accept => match of_action(Action::Credit) {
             credit if credit.is_empty() => "no test got worse".to_owned(),
             credit => format!("no test got worse, {credit}"),
         },
@@ -233,7 +233,7 @@ fn consequence(action: Action) -> &'static str {
         Action::Review => "review",
         Action::Freeze => "not the patch's fault, kept out of the evidence",
         Action::Quarantine => "kept out of the evidence",
-        Action::Report | Action::Credit => "",
+        Action::Ignore | Action::Credit | Action::Evidence => "",
     }
 }
 
@@ -251,7 +251,7 @@ fn block(
         ("patched", candidate.patched.orders.as_slice(), &first.patched),
     ];
     // Two rows of one letter each would say what the title says.
-    let varies = |side: &Side| side.vector.0.windows(2).any(|pair| pair[0] != pair[1]);
+    let varies = |side: &SideView| side.vector.0.windows(2).any(|pair| pair[0] != pair[1]);
     if sides.iter().any(|(.., side)| side.as_ref().is_some_and(varies)) {
         rows.extend(
             sides.iter().filter_map(|&(name, orders, side)| Some((name, orders, &side.as_ref()?.vector))),
@@ -265,7 +265,7 @@ fn block(
         ids: members.iter().map(|f| &f.id).collect(),
         rows,
         witness: &first.witness,
-        notes: first.note.as_deref().into_iter().chain(cause.because.as_deref()).collect(),
+        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).collect(),
         failure: first.failure.and_then(|at| candidate.failures.get(at)),
         next: view.next(first),
     }

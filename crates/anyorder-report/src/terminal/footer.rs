@@ -24,8 +24,9 @@ pub(super) fn bound(sheet: &mut Sheet<'_>, label: &str, bound: &Bound) -> io::Re
 /// The shares of pairs.
 pub(super) fn coverage(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     let text = format!(
-        "{} of ordered pairs, {} of adjacent pairs",
+        "{} of ordered pairs{}, {} of adjacent pairs",
         wording::percent(coverage.ordered_pairs),
+        if coverage.sampled { " (of a sample)" } else { "" },
         wording::percent(coverage.adjacent_pairs)
     );
     sheet.entry(0, "coverage", LABEL, &tie(&text))

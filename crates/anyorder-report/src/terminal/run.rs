@@ -63,6 +63,9 @@ fn ran(view: &RunView) -> usize {
 }
 
 fn headline(view: &RunView) -> (Tone, String) {
+    if view.tests.is_empty() {
+        return (Tone::Warn, "there is no test to run".to_owned());
+    }
     let total = wording::count(view.tests.len(), "test");
     let sensitive = of_class(view, Class::OrderSensitive);
     let flaky = of_class(view, Class::Flaky);
@@ -139,7 +142,7 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
         ids: members.iter().map(|t| &t.id).collect(),
         rows,
         witness: &first.witness,
-        notes: cause.because.as_deref().into_iter().collect(),
+        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).collect(),
         failure: first.failures.first().and_then(|f| view.failures.get(f.failure)),
         next: view.next(first),
     }

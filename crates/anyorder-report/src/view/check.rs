@@ -1,12 +1,12 @@
 //! What `anyorder check` reports.
 
 use anyorder_core::model::{OutcomeVector, TestId};
+use anyorder_core::verdict::{Action, Class, Finding, VerdictOutcome};
 
 use super::common::{
     Bound, Cause, Cost, Coverage, Environment, ExecutorView, FailureView, Incomplete, Invocation, OrderView,
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
-use super::words::{Action, Class, Finding, Verdict};
 use crate::command;
 
 /// One tree of a check.
@@ -30,7 +30,7 @@ pub struct TreeDescription {
 
 /// One side of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side {
+pub struct SideView {
     /// The class there.
     pub class: Class,
     /// The vector there, over that tree's orders.
@@ -47,17 +47,17 @@ pub struct FindingView {
     /// What follows.
     pub action: Action,
     /// On base; `None` for a new test.
-    pub base: Option<Side>,
+    pub base: Option<SideView>,
     /// On patched; `None` for a removed test.
-    pub patched: Option<Side>,
+    pub patched: Option<SideView>,
     /// Why we believe it.
     pub witness: Witness,
     /// The number of its [`Cause`].
     pub cause: u32,
     /// How it fails; index into the candidate's `failures`.
     pub failure: Option<usize>,
-    /// What remains open, for `inconclusive`, or a remark; one sentence.
-    pub note: Option<String>,
+    /// What remains open, for `inconclusive`, and remarks; a clause each.
+    pub notes: Vec<String>,
 }
 
 /// A test that may be cited for the patch.
@@ -84,7 +84,7 @@ pub struct CandidateView {
     /// The patched tree.
     pub patched: TreeDescription,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: VerdictOutcome,
     /// The findings, the gravest first.
     pub findings: Vec<FindingView>,
     /// Distinct failures; findings point here.
@@ -139,7 +139,7 @@ pub struct CheckView {
 impl CheckView {
     /// What a reader may want to type next about a finding; nothing where all is well.
     pub fn next(&self, finding: &FindingView) -> Vec<String> {
-        if finding.action == Action::Credit {
+        if finding.action.is_evidence() {
             return Vec::new();
         }
         let sides = [&finding.patched, &finding.base];

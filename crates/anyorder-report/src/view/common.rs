@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyorder_core::model::{Excerpt, Executor, OrderLabel, Outcome, OutcomeVector, Phase, TestId, Tree};
+use anyorder_core::{order, stats};
 
 /// Whose tests were run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,8 +155,10 @@ pub struct Seen {
     pub tree: Option<Tree>,
     /// One outcome a run of this order, the sweep's own first.
     pub outcomes: OutcomeVector,
-    /// The executor of the runs after the first (of the first, when there is only one).
-    pub executor: Option<Executor>,
+    /// How many of the runs had an interpreter of their own.
+    pub fresh: u32,
+    /// Whether only the tests that both trees have were run.
+    pub common_only: bool,
     /// The store's id of one of the runs, for `anyorder replay`.
     pub run: Option<String>,
 }
@@ -218,6 +221,22 @@ pub struct Bound {
     pub isolated: bool,
 }
 
+impl Bound {
+    /// The bound of a sweep; `isolated` when every test was run alone.
+    pub fn of(bound: &stats::Bound, isolated: bool) -> Self {
+        Self {
+            independent_seeds: bound.independent_seeds,
+            failing: bound.failing,
+            upper95: bound.upper95,
+            lower95: bound.lower95,
+            rule_of_three: bound.rule_of_three,
+            victim_cleaners: bound.victim_cleaners,
+            brittle_setters: bound.brittle_setters,
+            isolated,
+        }
+    }
+}
+
 /// Which share of pairs of tests the sweep has exercised, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coverage {
@@ -225,6 +244,18 @@ pub struct Coverage {
     pub ordered_pairs: f64,
     /// One directly before the other.
     pub adjacent_pairs: f64,
+    /// Whether `ordered_pairs` was counted over a sample of the tests.
+    pub sampled: bool,
+}
+
+impl From<order::Coverage> for Coverage {
+    fn from(coverage: order::Coverage) -> Self {
+        Self {
+            ordered_pairs: coverage.ordered_pairs,
+            adjacent_pairs: coverage.adjacent_pairs,
+            sampled: coverage.sampled,
+        }
+    }
 }
 
 /// Where the method is weak on this suite.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use anyorder_core::verdict::Class;
+
 use super::check::CandidateView;
 use super::common::Cause;
 use super::run::RunView;
-use super::words::Class;
 
 impl RunView {
     /// Groups the tests that are not clean: one class, one vector and one first signature are one cause, in order of

@@ -1,18 +1,21 @@
 //! The view model: everything a report says, as plain owned values that any format can write.
 //!
-//! The binary fills it from core values. Indices into sibling lists are used where a text would otherwise be
+//! The binary fills it from core values, with the constructors of `build` where the core concluded something. Classes,
+//! findings and actions are the core's own words. Indices into sibling lists are used where a text would otherwise be
 //! repeated thousands of times (failures, causes); each field says into which list it points.
 
+mod build;
 mod check;
 mod common;
 mod doctor;
 mod group;
 mod plan;
 mod run;
-mod words;
 
+pub use anyorder_core::verdict::{Action, Class, Finding, VerdictOutcome};
+pub use build::{Judged, RunOf};
 pub use check::{
-    CandidateView, CheckView, EvidenceView, FindingView, NotEvidenceView, Side, TreeDescription,
+    CandidateView, CheckView, EvidenceView, FindingView, NotEvidenceView, SideView, TreeDescription,
 };
 pub use common::{
     Bound, Cause, Cost, Coverage, EndingView, Environment, ExecutorView, FailureView, Incomplete, Invocation,
@@ -21,4 +24,3 @@ pub use common::{
 pub use doctor::{DoctorRow, DoctorView, Health};
 pub use plan::{PlanOption, PlanView};
 pub use run::{FailureAt, RunView, TestView};
-pub use words::{Action, Class, Finding, Verdict};

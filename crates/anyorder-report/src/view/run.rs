@@ -1,12 +1,12 @@
 //! What `anyorder run` reports.
 
 use anyorder_core::model::{OutcomeVector, TestId};
+use anyorder_core::verdict::Class;
 
 use super::common::{
     Bound, Cause, Cost, Coverage, Environment, ExecutorView, FailureView, Incomplete, Invocation, OrderView,
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
-use super::words::Class;
 use crate::command;
 
 /// Which failure a test had in which order.
@@ -31,6 +31,8 @@ pub struct TestView {
     pub failures: Vec<FailureAt>,
     /// Why we believe its class; empty for stable tests.
     pub witness: Witness,
+    /// Remarks, a clause each.
+    pub notes: Vec<String>,
 }
 
 /// One tree under many orders.

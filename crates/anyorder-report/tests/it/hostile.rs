@@ -39,7 +39,7 @@ fn assert_harmless(text: &str, colored: bool) {
         rest = plain;
     }
     for c in rest.chars() {
-        assert!(c == '\n' || !c.is_control(), "{:?} in {rest:?}", c);
+        assert!(c == '\n' || !c.is_control(), "{c:?} in {rest:?}");
         assert!(
             !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
         );
@@ -82,6 +82,7 @@ fn hostile_run(name: &str) -> RunView {
     }];
     for (at, letters) in [(0, "PPPPPPF"), (1, "PFPPPPP")] {
         view.tests[at] = TestView {
+            notes: vec![name.into()],
             id: TestId::repeated(name, u32::try_from(at).unwrap() + 1),
             class: Class::OrderSensitive,
             vector: vector(letters),
@@ -120,7 +121,7 @@ fn hostile_check(name: &str) -> CheckView {
     for finding in &mut candidate.findings {
         finding.id = TestId::new(name);
         finding.failure = Some(0);
-        finding.note = Some(name.into());
+        finding.notes = vec![name.into()];
         finding.witness = run.tests[0].witness.clone();
     }
     candidate.causes[0].because = Some(name.into());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyorder_report::json;
-use anyorder_report::view::{Action, Class, Finding, Verdict};
+use anyorder_report::view::{Action, Class, Finding, VerdictOutcome};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn document(write: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> V
     write(&mut once).unwrap();
     write(&mut again).unwrap();
     assert_eq!(once, again);
-    assert_eq!(once.iter().filter(|&&b| b == b'\n').count(), 1);
+    assert_eq!(once.iter().position(|&b| b == b'\n'), Some(once.len() - 1));
     serde_json::from_slice(&once).unwrap()
 }
 
@@ -136,11 +136,14 @@ fn the_schemas_refuse_broken_documents() {
 fn the_words_of_the_schemas_are_the_words_of_the_views() {
     let schema = schema("check");
     let words = |name: &str| schema["$defs"][name]["enum"].as_array().unwrap().clone();
+    let classes =
+        [Class::StablePass, Class::StableFail, Class::StableSkip, Class::OrderSensitive, Class::Flaky];
+    let verdicts = [VerdictOutcome::Accept, VerdictOutcome::Review, VerdictOutcome::Block];
     let of = |all: Vec<&'static str>| all.into_iter().map(Value::from).collect::<Vec<_>>();
-    assert_eq!(words("class"), of(Class::ALL.iter().map(|w| w.word()).collect()));
+    assert_eq!(words("class"), of(classes.map(Class::word).into()));
     assert_eq!(words("finding"), of(Finding::ALL.iter().map(|w| w.word()).collect()));
     assert_eq!(words("action"), of(Action::ALL.iter().map(|w| w.word()).collect()));
-    assert_eq!(words("verdict"), of(Verdict::ALL.iter().map(|w| w.word()).collect()));
+    assert_eq!(words("verdict"), of(verdicts.map(VerdictOutcome::word).into()));
 }
 
 #[test]

@@ -87,9 +87,9 @@ pub(crate) fn read(xml: &str) -> (Vec<(String, String)>, Vec<Case>) {
     }
 }
 
-fn failure(phase: Phase, signature: &str, text: &str) -> Option<Failure> {
+fn failure(phase: Phase, signature: &str, text: &str) -> Failure {
     let text = Excerpt { head: text.into(), tail: String::new(), total_bytes: text.len() as u64 };
-    Some(Failure { phase, signature: Signature(signature.into()), text })
+    Failure { phase, signature: Signature(signature.into()), text }
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn every_outcome_has_its_element() {
         duration: Duration::from_micros(1500),
         failure: match outcome {
             Outcome::Failed => {
-                failure(Phase::Call, "AssertionError @ a.py: x < 1", "E <x> & ]]>\r\n\u{1b}[1m")
+                Some(failure(Phase::Call, "AssertionError @ a.py: x < 1", "E <x> & ]]>\r\n\u{1b}[1m"))
             }
-            Outcome::Error => failure(Phase::Teardown, "OSError @ a.py: close()", ""),
+            Outcome::Error => Some(failure(Phase::Teardown, "OSError @ a.py: close()", "")),
             _ => None,
         },
     });

@@ -1,5 +1,6 @@
 //! Reports from sample views: read by eye as snapshots, and by programs.
 
+mod build;
 mod hostile;
 mod json;
 mod junit;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyorder_core::model::{
     Excerpt, Executor, OrderLabel, Outcome, OutcomeVector, Phase, Seed, TestId, Tree,
 };
-use anyorder_report::view::*;
+use anyorder_report::view::{VerdictOutcome as Verdict, *};
 
 pub(crate) fn seed(number: i128) -> OrderLabel {
     OrderLabel::Seed(Seed(number))
@@ -42,15 +42,23 @@ pub(crate) fn stable(id: &str, orders: usize) -> TestView {
         vector: OutcomeVector(vec![Outcome::Passed; orders]),
         failures: Vec::new(),
         witness: Witness::default(),
+        notes: Vec::new(),
     }
 }
 
 pub(crate) fn seen(order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen {
-    Seen { order, tree: None, outcomes: vector(outcomes), executor: None, run: run.map(str::to_owned) }
+    Seen {
+        order,
+        tree: None,
+        outcomes: vector(outcomes),
+        fresh: 0,
+        common_only: false,
+        run: run.map(str::to_owned),
+    }
 }
 
 pub(crate) fn on(tree: Tree, order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen {
-    Seen { tree: Some(tree), executor: Some(Executor::Fresh), ..seen(order, outcomes, run) }
+    Seen { tree: Some(tree), fresh: u32::try_from(outcomes.len()).unwrap(), ..seen(order, outcomes, run) }
 }
 
 pub(crate) fn failure(signature: &str, text: &str) -> FailureView {
@@ -115,7 +123,7 @@ pub(crate) fn clean() -> RunView {
         failures: Vec::new(),
         causes: Vec::new(),
         bound: bound(20, 0, 0.139_1, 0.0),
-        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.027 },
+        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.027, sampled: false },
         weaknesses: Vec::new(),
         incomplete: None,
         resumed: 0,
@@ -150,6 +158,7 @@ pub(crate) fn troubled() -> RunView {
     view.failures[1].phase = Some(Phase::Setup);
     for n in 0..500 {
         view.tests.push(TestView {
+            notes: Vec::new(),
             id: TestId::new(format!("tests/test_price.py::test_price[case {n}-100]")),
             class: Class::OrderSensitive,
             vector: vector("PPFPFFPPFPPP"),
@@ -166,6 +175,7 @@ pub(crate) fn troubled() -> RunView {
         });
     }
     view.tests.push(TestView {
+        notes: Vec::new(),
         id: TestId::new("tests/test_registry.py::TestHandlers::test_json_handler_is_used"),
         class: Class::OrderSensitive,
         vector: vector("PEPPEEPPPPEP"),
@@ -182,6 +192,7 @@ pub(crate) fn troubled() -> RunView {
         },
     });
     view.tests.push(TestView {
+        notes: Vec::new(),
         id: TestId::new("tests/test_net.py::test_ping"),
         class: Class::Flaky,
         vector: vector("PPPPPPPTPPPP"),
@@ -189,6 +200,7 @@ pub(crate) fn troubled() -> RunView {
         witness: Witness { seen: vec![seen(seed(4), "TPPTP", Some("8"))], minimal_order: Vec::new() },
     });
     view.tests.push(TestView {
+        notes: Vec::new(),
         id: TestId::new("tests/test_old.py::test_imp"),
         class: Class::StableFail,
         vector: vector("FFFFFFFFFFFF"),
@@ -202,7 +214,7 @@ pub(crate) fn troubled() -> RunView {
     });
     view.causes = view.group();
     view.bound = bound(8, 5, 0.914, 0.245);
-    view.coverage = Coverage { ordered_pairs: 0.998, adjacent_pairs: 0.011 };
+    view.coverage = Coverage { ordered_pairs: 0.998, adjacent_pairs: 0.011, sampled: false };
     view.cost = Cost { wall: Duration::from_secs(42), runs: 25, replays: 13, suite_equivalents: Some(26.9) };
     view.constraints = 3;
     view.weaknesses = vec![Weakness::DeclaredOrder { constraints: 3 }];
@@ -274,7 +286,7 @@ fn tree(name: &str, revision: Option<&str>, last: i128, tests: usize) -> TreeDes
         tests,
         orders: orders(last),
         bound: Some(bound(20, 0, 0.139_1, 0.0)),
-        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.031 },
+        coverage: Coverage { ordered_pairs: 1.0, adjacent_pairs: 0.031, sampled: false },
         cached: false,
     }
 }
@@ -304,8 +316,8 @@ pub(crate) fn accepted() -> CheckView {
                 id: TestId::new("tests/test_api.py::test_0"),
                 finding: Finding::Repaired,
                 action: Action::Credit,
-                base: Some(Side { class: Class::StableFail, vector: vector(&"F".repeat(23)) }),
-                patched: Some(Side { class: Class::StablePass, vector: vector(&"P".repeat(23)) }),
+                base: Some(SideView { class: Class::StableFail, vector: vector(&"F".repeat(23)) }),
+                patched: Some(SideView { class: Class::StablePass, vector: vector(&"P".repeat(23)) }),
                 witness: Witness {
                     seen: vec![
                         on(Tree::Base, OrderLabel::Default, "FFF", Some("31")),
@@ -315,7 +327,7 @@ pub(crate) fn accepted() -> CheckView {
                 },
                 cause: 1,
                 failure: None,
-                note: None,
+                notes: Vec::new(),
             }],
             failures: Vec::new(),
             causes: vec![Cause { number: 1, members: vec![0], because: None }],
@@ -368,7 +380,7 @@ pub(crate) fn blocked() -> CheckView {
             finding: Finding::NewTestCoupled,
             action: Action::Block,
             base: None,
-            patched: Some(Side { class: Class::OrderSensitive, vector: vector("PFPFPFPPF") }),
+            patched: Some(SideView { class: Class::OrderSensitive, vector: vector("PFPFPFPPF") }),
             witness: Witness {
                 seen: vec![
                     on(patched(), OrderLabel::Alone, "FFF", None),
@@ -379,14 +391,14 @@ pub(crate) fn blocked() -> CheckView {
             },
             cause: 1,
             failure: Some(0),
-            note: None,
+            notes: Vec::new(),
         },
         FindingView {
             id: TestId::new("tests/test_cache.py::test_starts_empty"),
             finding: Finding::Introduced,
             action: Action::Block,
-            base: Some(Side { class: Class::StablePass, vector: vector("PPPPPPPPP") }),
-            patched: Some(Side { class: Class::OrderSensitive, vector: vector("PPFPFPPFP") }),
+            base: Some(SideView { class: Class::StablePass, vector: vector("PPPPPPPPP") }),
+            patched: Some(SideView { class: Class::OrderSensitive, vector: vector("PPFPFPPFP") }),
             witness: Witness {
                 seen: vec![
                     on(patched(), OrderLabel::Reverse, "FFF", Some("43")),
@@ -400,21 +412,21 @@ pub(crate) fn blocked() -> CheckView {
             },
             cause: 2,
             failure: Some(1),
-            note: None,
+            notes: Vec::new(),
         },
         FindingView {
             id: TestId::new("tests/test_net.py::test_ping"),
             finding: Finding::Flaky,
             action: Action::Quarantine,
-            base: Some(Side { class: Class::Flaky, vector: vector("PPFPPPPPP") }),
-            patched: Some(Side { class: Class::StablePass, vector: vector("PPPPPPPPP") }),
+            base: Some(SideView { class: Class::Flaky, vector: vector("PPFPPPPPP") }),
+            patched: Some(SideView { class: Class::StablePass, vector: vector("PPPPPPPPP") }),
             witness: Witness {
                 seen: vec![on(Tree::Base, OrderLabel::Reverse, "FPPFP", Some("12"))],
                 minimal_order: Vec::new(),
             },
             cause: 3,
             failure: None,
-            note: None,
+            notes: Vec::new(),
         },
     ];
     candidate.causes = candidate.group();
@@ -437,7 +449,7 @@ pub(crate) fn undecided() -> CheckView {
     candidate.findings.truncate(1);
     candidate.findings[0].finding = Finding::Inconclusive;
     candidate.findings[0].action = Action::Review;
-    candidate.findings[0].note = Some("3 replays on base are missing.".into());
+    candidate.findings[0].notes = vec!["3 replays on base are missing".into()];
     candidate.causes = candidate.group();
     candidate.incomplete =
         Some(Incomplete { why: "budget of 300 s spent".into(), missing: 3, resumable: true });

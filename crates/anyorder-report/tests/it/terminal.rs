@@ -43,6 +43,13 @@ fn an_interrupted_run_says_how_to_go_on() {
 }
 
 #[test]
+fn a_suite_without_tests_is_not_called_clean() {
+    let mut view = samples::clean();
+    view.tests.clear();
+    assert!(run(&view, Style::PLAIN).starts_with("! there is no test to run\n"));
+}
+
+#[test]
 fn a_narrow_terminal_gets_the_same_in_more_lines() {
     assert_snapshot!(run(&samples::troubled(), NARROW));
 }

@@ -1,0 +1,397 @@
+//! The decision table over the arms of one failing order (METHODS B2), with sequential stopping (METHODS B3).
+//!
+//! Pure functions of counts, so that neither the sequence of answers nor the way a replay was shortened matters.
+
+use super::super::class::Class;
+use super::super::finding::Finding;
+use super::super::witness::{Arm, Note, Role};
+use super::chance::fisher_one_sided;
+
+/// What one test did in the replays of one arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Replays as bad as the failing order.
+    pub(super) hits: usize,
+    /// Better ones.
+    pub(super) misses: usize,
+    /// Replays that said nothing about the test.
+    pub(super) lost: usize,
+    /// In one of the hits the process died in the test, or the test was absent.
+    pub(super) gone: bool,
+}
+
+impl Tally {
+    fn runs(self) -> usize {
+        self.hits + self.misses
+    }
+
+    fn always_hit(self, times: usize) -> bool {
+        self.hits >= times && self.misses == 0
+    }
+
+    fn never_hit(self, times: usize) -> bool {
+        self.misses >= times && self.hits == 0
+    }
+
+    fn is_mixed(self) -> bool {
+        self.hits > 0 && self.misses > 0
+    }
+}
+
+/// The four arms: D, A, B, C of METHODS B2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arms {
+    pub(super) base_full: Tally,
+    pub(super) base_common: Tally,
+    pub(super) patched_common: Tally,
+    pub(super) patched_full: Tally,
+}
+
+/// What replays of one test lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One more run of each of these arms is wanted.
+    Ask(Vec<Arm>),
+    /// Enough is known.
+    Decided(Decision),
+}
+
+/// A finding, and what is to be said with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub(super) finding: Finding,
+    pub(super) notes: Vec<Note>,
+    pub(super) role: Option<Role>,
+}
+
+impl Decision {
+    pub(super) fn new(finding: Finding) -> Self {
+        Self { finding, notes: Vec::new(), role: None }
+    }
+
+    pub(super) fn with(mut self, note: Note) -> Self {
+        self.notes.push(note);
+        self
+    }
+}
+
+fn decided(finding: Finding) -> Step {
+    Step::Decided(Decision::new(finding))
+}
+
+/// How often a test was as bad as in the failing order, and in how many orders of the sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rate {
+    pub(super) hits: usize,
+    pub(super) runs: usize,
+}
+
+/// What is known of a test before its failing order is replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Case {
+    /// Replays on each tree that must agree.
+    pub(super) need: usize,
+    /// Pairs of replays at the most.
+    pub(super) max_pairs: usize,
+    /// The patched tree has tests that base has not and they can matter in this order, so that B differs from C.
+    pub(super) has_new: bool,
+    /// And the other way round, so that A differs from D.
+    pub(super) has_removed: bool,
+    /// Whether the sweep of the tree that passes has this order.
+    pub(super) other_ran_it: bool,
+    pub(super) base: SideCase,
+    pub(super) patched: SideCase,
+}
+
+/// What one tree's sweep showed of the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SideCase {
+    pub(super) class: Class,
+    /// The sweep was forked and consistent, so that fresh replays that say otherwise contradict it.
+    pub(super) forked: bool,
+    pub(super) rate: Rate,
+}
+
+/// Failures on patched against none on base, in mixed replays, that confirm a nondeterministic coupling (METHODS B3.4).
+const MIXED_HITS: usize = 5;
+/// Replays of the failing order that all pass before it counts as not reproduced.
+const NOT_REPRODUCED: usize = 3;
+/// Replays that decide an arm which only tells kinds of failure apart.
+const SIDE_ARM: usize = 2;
+
+impl Case {
+    /// A failing order of patched that base passes: introduced, poisoned, exposed, replaced or chance?
+    pub(super) fn patched_fails(&self, arms: &Arms) -> Step {
+        let (a, c) = (arms.base_common, arms.patched_full);
+        if a.hits > 0 {
+            return self.fails_on_both(arms);
+        }
+        if c.hits == 0 {
+            return match c.misses {
+                NOT_REPRODUCED.. if self.patched.forked => {
+                    Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree))
+                }
+                NOT_REPRODUCED.. => self.by_chance(arms),
+                _ => Step::Ask(vec![Arm::PatchedFull]),
+            };
+        }
+        let wanted = if c.misses == 0 { self.need } else { MIXED_HITS };
+        if c.hits >= wanted && a.misses >= wanted {
+            return self.confirmed(arms);
+        }
+        if c.is_mixed()
+            && (c.hits + self.max_pairs.saturating_sub(c.runs()) < MIXED_HITS || a.runs() >= self.max_pairs)
+        {
+            return self.by_chance(arms);
+        }
+        let mut ask = Vec::new();
+        if c.hits < wanted {
+            ask.push(Arm::PatchedFull);
+        }
+        if a.misses < wanted.max(c.runs().min(self.max_pairs)) {
+            ask.push(Arm::BaseCommon);
+        }
+        Step::Ask(ask)
+    }
+
+    /// Patched fails and base does not: because of a new test, or by itself?
+    fn confirmed(&self, arms: &Arms) -> Step {
+        let (b, c) = (arms.patched_common, arms.patched_full);
+        if c.gone {
+            return Step::Decided(Decision::new(Finding::UnexplainedAbsence).with(Note::EndsTheProcess));
+        }
+        if self.patched.class == Class::StableFail {
+            return decided(Finding::Regressed);
+        }
+        if !self.has_new || b.hits > 0 {
+            return decided(Finding::Introduced);
+        }
+        let enough = if c.misses == 0 { SIDE_ARM } else { MIXED_HITS };
+        if b.misses >= enough {
+            decided(Finding::PoisonsNeighbours)
+        } else {
+            Step::Ask(vec![Arm::PatchedCommon])
+        }
+    }
+
+    /// The failing order of patched also fails on base, restricted to the tests that both have.
+    fn fails_on_both(&self, arms: &Arms) -> Step {
+        let (a, b, c, d) = (arms.base_common, arms.patched_common, arms.patched_full, arms.base_full);
+        if a.is_mixed() {
+            return self.base_is_mixed(arms);
+        }
+        if c.misses > 0 {
+            return decided(Finding::Flaky);
+        }
+        let mut ask = Vec::new();
+        if a.hits < SIDE_ARM {
+            ask.push(Arm::BaseCommon);
+        }
+        if c.hits < SIDE_ARM {
+            ask.push(Arm::PatchedFull);
+        }
+        if !ask.is_empty() {
+            return Step::Ask(ask);
+        }
+        if self.has_new {
+            if b.is_mixed() {
+                return decided(Finding::Flaky);
+            }
+            if b.runs() < SIDE_ARM {
+                return Step::Ask(vec![Arm::PatchedCommon]);
+            }
+            if b.hits == 0 {
+                return decided(Finding::Replaced);
+            }
+        }
+        if self.has_removed {
+            if d.is_mixed() {
+                return decided(Finding::Flaky);
+            }
+            if d.runs() < SIDE_ARM {
+                return Step::Ask(vec![Arm::BaseFull]);
+            }
+            if d.hits == 0 {
+                return decided(Finding::Exposed);
+            }
+        }
+        if !self.other_ran_it {
+            return decided(Finding::PreExisting);
+        }
+        // Base passed this very order in its sweep.
+        if self.base.forked {
+            return Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree));
+        }
+        decided(Finding::Flaky)
+    }
+
+    /// Base gives both outcomes: chance, unless patched fails always and base far less often.
+    fn base_is_mixed(&self, arms: &Arms) -> Step {
+        let c = arms.patched_full;
+        if self.patched.class != Class::StableFail || c.misses > 0 || self.chance(arms) >= 1e-3 {
+            return decided(Finding::Flaky);
+        }
+        if c.hits < self.need {
+            return Step::Ask(vec![Arm::PatchedFull]);
+        }
+        decided(if c.gone { Finding::UnexplainedAbsence } else { Finding::Regressed })
+    }
+
+    /// A failing order of base that patched passes: fixed, repaired, masked or chance?
+    pub(super) fn base_fails(&self, arms: &Arms) -> Step {
+        let (a, b, c, d) = (arms.base_common, arms.patched_common, arms.patched_full, arms.base_full);
+        if a.is_mixed() || c.is_mixed() {
+            return decided(Finding::Flaky);
+        }
+        if c.hits > 0 {
+            return self.still_fails(arms);
+        }
+        if a.misses >= SIDE_ARM {
+            // Without the removed tests base passes: one of those was the cause.
+            return match (self.has_removed, d) {
+                (true, d) if d.misses > 0 => decided(Finding::Flaky),
+                (true, d) if d.hits >= self.need && c.misses >= self.need => decided(Finding::Fixed),
+                (true, d) => Step::Ask(missing(&[
+                    (Arm::BaseFull, d.hits < self.need),
+                    (Arm::PatchedFull, c.misses < self.need),
+                ])),
+                (false, _) if self.base.forked => {
+                    Step::Decided(Decision::new(Finding::Flaky).with(Note::ExecutorsDisagree))
+                }
+                (false, _) => decided(Finding::Flaky),
+            };
+        }
+        if !(a.always_hit(self.need) && c.never_hit(self.need)) {
+            return Step::Ask(missing(&[
+                (Arm::BaseCommon, a.hits < self.need),
+                (Arm::PatchedFull, c.misses < self.need && a.misses == 0),
+            ]));
+        }
+        if self.base.class == Class::StableFail {
+            return decided(Finding::Repaired);
+        }
+        match b {
+            _ if !self.has_new => decided(Finding::Fixed),
+            b if b.is_mixed() => decided(Finding::Flaky),
+            b if b.runs() < SIDE_ARM => Step::Ask(vec![Arm::PatchedCommon]),
+            b if b.hits > 0 => decided(Finding::Masked),
+            _ => decided(Finding::Fixed),
+        }
+    }
+
+    /// The order that only base failed fails on patched as well.
+    fn still_fails(&self, arms: &Arms) -> Step {
+        let (a, c) = (arms.base_common, arms.patched_full);
+        if a.misses > 0 {
+            return decided(Finding::Flaky);
+        }
+        if a.hits < SIDE_ARM || c.hits < SIDE_ARM {
+            return Step::Ask(missing(&[
+                (Arm::BaseCommon, a.hits < SIDE_ARM),
+                (Arm::PatchedFull, c.hits < SIDE_ARM),
+            ]));
+        }
+        if !self.other_ran_it {
+            return decided(Finding::PreExisting);
+        }
+        // Patched passed this very order in its sweep.
+        if self.patched.forked {
+            return Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree));
+        }
+        decided(Finding::Flaky)
+    }
+
+    fn by_chance(&self, arms: &Arms) -> Step {
+        decided(if self.chance(arms) < 0.01 { Finding::Destabilised } else { Finding::Flaky })
+    }
+
+    /// The chance of so many more failures on patched than on base, over sweeps and replays, at one rate for both.
+    fn chance(&self, arms: &Arms) -> f64 {
+        let (a, c) = (arms.base_common, arms.patched_full);
+        fisher_one_sided(
+            self.patched.rate.hits + c.hits,
+            self.patched.rate.runs + c.runs(),
+            self.base.rate.hits + a.hits,
+            self.base.rate.runs + a.runs(),
+        )
+    }
+}
+
+fn missing(arms: &[(Arm, bool)]) -> Vec<Arm> {
+    arms.iter().filter(|(_, wanted)| *wanted).map(|(arm, _)| *arm).collect()
+}
+
+/// What the replays of a new test show; it runs on patched only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewTest {
+    /// Replays of the failing order.
+    pub(super) failing: Tally,
+    /// Replays of the passing one.
+    pub(super) passing: Tally,
+    /// Replays of the test by itself.
+    pub(super) alone: Tally,
+}
+
+/// What to run again of a new test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NewTestRun {
+    Failing,
+    Passing,
+    Alone,
+}
+
+impl NewTest {
+    /// Order-sensitive in the sweep: coupled, or chance? `Err` names what to run again.
+    pub(super) fn coupled(&self, need: usize, forked: bool) -> Result<Decision, Vec<NewTestRun>> {
+        let Self { failing, passing, alone } = *self;
+        if failing.is_mixed() || passing.is_mixed() || alone.is_mixed() {
+            return Ok(Decision::new(Finding::Destabilised));
+        }
+        if failing.never_hit(NOT_REPRODUCED) || passing.always_hit(NOT_REPRODUCED) {
+            return Ok(unconfirmed(forked));
+        }
+        let ask: Vec<NewTestRun> = [
+            (NewTestRun::Failing, failing.hits < need),
+            (NewTestRun::Passing, passing.misses < need && failing.misses == 0),
+            (NewTestRun::Alone, alone.runs() < need && failing.misses == 0),
+        ]
+        .into_iter()
+        .filter(|(_, wanted)| *wanted)
+        .map(|(run, _)| run)
+        .collect();
+        if !ask.is_empty() {
+            return Err(ask);
+        }
+        let mut decision = Decision::new(Finding::NewTestCoupled);
+        if failing.gone {
+            decision = Decision::new(Finding::UnexplainedAbsence).with(Note::EndsTheProcess);
+        }
+        decision.role = Some(if alone.hits > 0 { Role::Brittle } else { Role::Victim });
+        Ok(decision)
+    }
+
+    /// Failing in every order of the sweep: does it in a fresh interpreter?
+    pub(super) fn fails(&self, need: usize, forked: bool) -> Result<Decision, Vec<NewTestRun>> {
+        let failing = self.failing;
+        if failing.is_mixed() {
+            Ok(Decision::new(Finding::Destabilised))
+        } else if failing.never_hit(need) {
+            Ok(unconfirmed(forked))
+        } else if failing.always_hit(need) && failing.gone {
+            Ok(Decision::new(Finding::UnexplainedAbsence).with(Note::EndsTheProcess))
+        } else if failing.always_hit(need) {
+            Ok(Decision::new(Finding::NewTestFails))
+        } else {
+            Err(vec![NewTestRun::Failing])
+        }
+    }
+}
+
+/// Fresh interpreters do not show what the sweep showed.
+fn unconfirmed(forked: bool) -> Decision {
+    if forked {
+        Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree)
+    } else {
+        Decision::new(Finding::Destabilised)
+    }
+}

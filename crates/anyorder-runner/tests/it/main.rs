@@ -1,0 +1,7 @@
+//! The engine against real processes: first with a stand-in for the agent, then with pytest.
+
+mod cost;
+mod fixture;
+mod misbehaving;
+mod pytest;
+mod sweep;

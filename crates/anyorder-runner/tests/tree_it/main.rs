@@ -1,0 +1,10 @@
+//! Trees against real git repositories: what appears at the project's path must be what git would check out there,
+//! and the user's repository must stay as it is to the byte.
+
+mod base;
+mod interpreters;
+mod overlay;
+mod patches;
+mod repo;
+mod special;
+mod worktree;

@@ -1,0 +1,248 @@
+//! A run as one packed record: 1 to 10 bytes a test instead of a row each.
+//!
+//! Version 1: wall time; fixture set-ups plus one, or 0; ending; the order's tests; the results as test, outcome and
+//! microseconds. All numbers are LEB128 varints; times are microseconds.
+
+use std::time::Duration;
+
+use anyorder_core::model::{Ending, Outcome, RunRecord, TestIx, TestResult};
+
+/// A record that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PackedError {
+    /// It ends too early.
+    #[error("the record of a run ends too early")]
+    Short,
+    /// It has a version that this program does not know.
+    #[error("the record of a run has the unknown version {0}")]
+    Version(u8),
+    /// It holds something that no record can hold.
+    #[error("the record of a run is damaged")]
+    Damaged,
+}
+
+const VERSION: u8 = 1;
+
+/// What the record holds; the rest of a run stands in columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unpacked {
+    pub(crate) order: Vec<TestIx>,
+    pub(crate) results: Vec<TestResult>,
+    pub(crate) ending: Ending,
+    pub(crate) wall: Duration,
+    pub(crate) fixture_setups: Option<u32>,
+}
+
+pub(crate) fn pack(run: &RunRecord) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(16 + run.results.len() * 8));
+    out.0.push(VERSION);
+    out.duration(run.wall);
+    out.number(run.fixture_setups.map_or(0, |n| u64::from(n) + 1));
+    let culprit = |t: &Option<TestIx>| t.map_or(0, |t| u64::from(t.0) + 1);
+    match &run.ending {
+        Ending::Completed => out.number(0),
+        Ending::Crashed { culprit: test, how } => {
+            out.number(1);
+            out.number(culprit(test));
+            out.text(how);
+        }
+        Ending::TimedOut { culprit: test } => {
+            out.number(2);
+            out.number(culprit(test));
+        }
+        Ending::OutOfOrder { position } => {
+            out.number(3);
+            out.number(*position as u64);
+        }
+        Ending::Interrupted => out.number(4),
+    }
+    out.number(run.order.len() as u64);
+    run.order.tests().iter().for_each(|t| out.number(u64::from(t.0)));
+    out.number(run.results.len() as u64);
+    for result in &run.results {
+        out.number(u64::from(result.test.0));
+        out.0.push(u8::try_from(result.outcome.letter()).unwrap_or(b'-'));
+        out.duration(result.duration);
+    }
+    out.0
+}
+
+pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, PackedError> {
+    let mut input = Reader(bytes);
+    match input.byte()? {
+        VERSION => {}
+        other => return Err(PackedError::Version(other)),
+    }
+    let wall = input.duration()?;
+    let fixture_setups = match input.number()? {
+        0 => None,
+        n => Some(u32::try_from(n - 1).map_err(|_| PackedError::Damaged)?),
+    };
+    let ending = match input.number()? {
+        0 => Ending::Completed,
+        1 => Ending::Crashed { culprit: input.culprit()?, how: input.text()? },
+        2 => Ending::TimedOut { culprit: input.culprit()? },
+        3 => Ending::OutOfOrder {
+            position: usize::try_from(input.number()?).map_err(|_| PackedError::Damaged)?,
+        },
+        4 => Ending::Interrupted,
+        _ => return Err(PackedError::Damaged),
+    };
+    let mut order = Vec::new();
+    for _ in 0..input.number()? {
+        order.push(input.test()?);
+    }
+    let mut results = Vec::new();
+    for _ in 0..input.number()? {
+        let test = input.test()?;
+        let outcome = Outcome::from_letter(char::from(input.byte()?)).ok_or(PackedError::Damaged)?;
+        results.push(TestResult { test, outcome, duration: input.duration()?, failure: None });
+    }
+    if input.0.is_empty() {
+        Ok(Unpacked { order, results, ending, wall, fixture_setups })
+    } else {
+        Err(PackedError::Damaged)
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.0.push((n & 0x7f) as u8 | 0x80);
+            n >>= 7;
+        }
+        self.0.push((n & 0x7f) as u8);
+    }
+
+    fn duration(&mut self, d: Duration) {
+        self.number(u64::try_from(d.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> Result<u8, PackedError> {
+        let (first, rest) = self.0.split_first().ok_or(PackedError::Short)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn number(&mut self) -> Result<u64, PackedError> {
+        let mut n = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7f);
+            if shift == 63 && part > 1 {
+                return Err(PackedError::Damaged);
+            }
+            n |= part << shift;
+            if byte & 0x80 == 0 {
+                return Ok(n);
+            }
+        }
+        Err(PackedError::Damaged)
+    }
+
+    fn duration(&mut self) -> Result<Duration, PackedError> {
+        self.number().map(Duration::from_micros)
+    }
+
+    fn test(&mut self) -> Result<TestIx, PackedError> {
+        u32::try_from(self.number()?).map(TestIx).map_err(|_| PackedError::Damaged)
+    }
+
+    fn culprit(&mut self) -> Result<Option<TestIx>, PackedError> {
+        match self.number()? {
+            0 => Ok(None),
+            n => u32::try_from(n - 1).map(|n| Some(TestIx(n))).map_err(|_| PackedError::Damaged),
+        }
+    }
+
+    fn text(&mut self) -> Result<String, PackedError> {
+        let len = usize::try_from(self.number()?).map_err(|_| PackedError::Damaged)?;
+        let (text, rest): (&'a [u8], _) = self.0.split_at_checked(len).ok_or(PackedError::Short)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| PackedError::Damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyorder_core::model::{Executor, Order, OrderLabel};
+    use proptest::prelude::*;
+
+    fn ending() -> impl Strategy<Value = Ending> {
+        let culprit = || proptest::option::of((0..2_000_u32).prop_map(TestIx));
+        prop_oneof![
+            Just(Ending::Completed),
+            (culprit(), ".{0,20}").prop_map(|(culprit, how)| Ending::Crashed { culprit, how }),
+            culprit().prop_map(|culprit| Ending::TimedOut { culprit }),
+            (0..9_usize).prop_map(|position| Ending::OutOfOrder { position }),
+            Just(Ending::Interrupted),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_survives_packing(
+            cells in proptest::collection::vec((0..9_usize, 0..u64::from(u32::MAX)), 0..300),
+            ending in ending(),
+            wall in 0..u64::MAX / 2,
+            fixture_setups in proptest::option::of(any::<u32>()),
+        ) {
+            let tests: Vec<TestIx> = (0..u32::try_from(cells.len()).unwrap()).rev().map(TestIx).collect();
+            let results: Vec<TestResult> = tests.iter().zip(&cells).map(|(test, (outcome, micros))| TestResult {
+                test: *test,
+                outcome: Outcome::ALL[*outcome],
+                duration: Duration::from_micros(*micros),
+                failure: None,
+            }).collect();
+            let run = RunRecord {
+                order: Order::partial(OrderLabel::Default, tests.clone(), tests.len()).unwrap(),
+                attempt: 0,
+                executor: Executor::Fork,
+                results: results.clone(),
+                ending: ending.clone(),
+                wall: Duration::from_micros(wall),
+                fixture_setups,
+            };
+            let back = unpack(&pack(&run)).unwrap();
+            prop_assert_eq!(back, Unpacked { order: tests, results, ending, wall: Duration::from_micros(wall), fixture_setups });
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = unpack(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_and_no_shorter_run() {
+        let order = Order::partial(OrderLabel::Default, vec![TestIx(0)], 1).unwrap();
+        let result =
+            TestResult { test: TestIx(0), outcome: Outcome::Passed, duration: Duration::ZERO, failure: None };
+        let run = RunRecord {
+            order,
+            attempt: 0,
+            executor: Executor::Fresh,
+            results: vec![result],
+            ending: Ending::Completed,
+            wall: Duration::from_secs(3),
+            fixture_setups: None,
+        };
+        let bytes = pack(&run);
+        for cut in 0..bytes.len() {
+            assert!(unpack(&bytes[..cut]).is_err(), "{cut}");
+        }
+        assert_eq!(unpack(&[9]), Err(PackedError::Version(9)));
+    }
+}

@@ -1,0 +1,30 @@
+//! Arguments of `check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{PlanArgs, SuiteArgs};
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What the change is compared with [default: the merge base with the upstream default branch; HEAD with --patch]
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+    /// Judge this patch file instead of the working tree; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub patch: Vec<PathBuf>,
+    /// Compare the trees even if lock files or installed packages differ
+    #[arg(long)]
+    pub allow_env_drift: bool,
+    /// Measure both trees again even where a finished sweep is stored
+    #[arg(long)]
+    pub fresh_sweeps: bool,
+    /// Which orders.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// How to reach and run the suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+}

@@ -1,0 +1,50 @@
+//! One file a command.
+
+mod doctor;
+mod replay;
+mod run;
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+
+use crate::args::{Cli, Command, Format};
+use crate::exit_code::ExitCode;
+use crate::project::Project;
+
+/// Does what the command line asks for.
+pub fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Run(args) => run::run(&cli.global, &args),
+        Command::Check(args) => Err(anyhow::anyhow!("{args:?}")),
+        Command::Replay(args) => replay::run(&cli.global, &args),
+        Command::Doctor(args) => doctor::run(&cli.global, &args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "anyorder", &mut io::stdout());
+            Ok(ExitCode::Clean)
+        }
+        Command::Man => {
+            clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?;
+            Ok(ExitCode::Clean)
+        }
+    }
+}
+
+/// Writes a report to standard output, in the format asked for.
+fn print(
+    project: &Project,
+    terminal: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    match project.format {
+        Format::Terminal => terminal(&mut text)?,
+        Format::Json => json(&mut text)?,
+    }
+    let mut out = io::stdout().lock();
+    match out.write_all(&text).and_then(|()| out.flush()) {
+        // The reader has gone away, as in `| head`: it has what it wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,62 @@
+//! `anyorder run`: one tree under many orders.
+
+use std::time::Instant;
+
+use anyorder_core::model::Tree;
+use anyorder_core::verdict::Class;
+use anyorder_report::{json, terminal};
+
+use crate::args::{GlobalArgs, RunArgs};
+use crate::clock;
+use crate::exit_code::ExitCode;
+use crate::hint::Failed;
+use crate::measure::{self, Measured, Reuse};
+use crate::project::{Needs, Project};
+use crate::settings::PlanSettings;
+use crate::{stores, views};
+
+/// Runs the command.
+pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let project = Project::open(global, &args.suite, Needs::Folder)?;
+    let plan = PlanSettings::resolve(&args.plan, &project.config)?;
+    let interpreter = project.interpreter()?;
+    let mut store = stores::open(&project.store_dir())?;
+    let mut store = store.lock().map_err(Failed::cannot_measure)?;
+    let mut progress = project.progress();
+    let tree = project.checkout.working(project.scratch.path()).map_err(Failed::cannot_measure)?;
+    let config = project.session_config(&interpreter.path);
+    let collected = measure::collect(&project, Tree::Patched(None), tree.digest, config, &mut progress)?;
+    for origin in collected.session.collection().origins.iter().filter(|o| !o.in_tree) {
+        progress.note(&format!(
+            "`{}` was imported from `{}`, not from this project's folder",
+            origin.module,
+            origin.file.display()
+        ));
+    }
+    let reuse = if args.resume { Reuse::Unfinished } else { Reuse::Nothing };
+    let measured = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;
+    if !measured.stopped {
+        store.finish_sweep(measured.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
+    }
+    progress.finish();
+    let code = exit_code(&project, &measured);
+    let view = views::run(&project, &measured, started.elapsed(), code);
+    super::print(&project, |out| terminal::run(&view, project.style(), out), |out| json::run(&view, out))?;
+    Ok(code)
+}
+
+/// What was found, as an exit code: incomplete wins over clean.
+fn exit_code(project: &Project, measured: &Measured) -> ExitCode {
+    if let Some(code) = project.watch.exit_code() {
+        return code;
+    }
+    let found = |class| measured.result.classes.of(class).next().is_some();
+    if found(Class::OrderSensitive) || found(Class::Flaky) {
+        ExitCode::Found
+    } else if measured.book.unfinished() > 0 {
+        ExitCode::Incomplete
+    } else {
+        ExitCode::Clean
+    }
+}

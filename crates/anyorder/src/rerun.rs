@@ -1,0 +1,132 @@
+//! Runs what the core's state machines ask for, and answers them.
+
+use std::collections::HashMap;
+
+use anyorder_core::model::{Executor, Order, OrderLabel, RunRecord, Suite, TestIx};
+use anyorder_core::verdict::{Answer, Classifier, Probe, Selection};
+use anyorder_runner::Session;
+use anyorder_store::Sweep as StoredSweep;
+
+use crate::book::Book;
+use crate::sweep::{self, OrderMaker, Outputs, Task};
+
+/// Tells order from chance on one tree: runs what the classifier asks for until it asks no more.
+pub fn classify(
+    session: &mut Session,
+    maker: OrderMaker<'_>,
+    stored: &StoredSweep,
+    book: &mut Book,
+    classifier: &mut Classifier,
+    out: Outputs<'_, '_>,
+) -> anyhow::Result<()> {
+    let Outputs { store, progress, watch } = out;
+    loop {
+        let mut probes = Vec::new();
+        while let Some(probe) = classifier.next_probe() {
+            probes.push(probe);
+        }
+        if probes.is_empty() {
+            return Ok(());
+        }
+        progress.activity(&format!("running {}", probes[0].why));
+        let mut planned = Vec::new();
+        for probe in &probes {
+            planned.push(tasks_of(probe, maker, None, 0)?);
+        }
+        let out = Outputs { store, progress, watch };
+        let answers = ask(session, maker, &probes, planned, stored, book, out)?;
+        if watch.exit_code().is_some() {
+            classifier.give_up();
+            return Ok(());
+        }
+        for (probe, answer) in probes.iter().zip(&answers) {
+            classifier.observe(probe.id, answer);
+        }
+    }
+}
+
+/// Runs the tasks of each probe, unless the store has them, and makes an answer for each.
+pub fn ask(
+    session: &mut Session,
+    maker: OrderMaker<'_>,
+    probes: &[Probe],
+    planned: Vec<Vec<Task>>,
+    stored: &StoredSweep,
+    book: &mut Book,
+    out: Outputs<'_, '_>,
+) -> anyhow::Result<Vec<Answer>> {
+    let mut answers: Vec<Answer> = probes.iter().map(|_| Answer::default()).collect();
+    let known: HashMap<Key, &RunRecord> = book.reruns().iter().map(|(_, r)| (key_of(r), r)).collect();
+    let mut tasks = Vec::new();
+    let mut owner = Vec::new();
+    for (at, own) in planned.into_iter().enumerate() {
+        for task in own {
+            match known.get(&key(&task)) {
+                Some(record) => answers[at].add_run(maker.suite, record, &probes[at].watch),
+                None => {
+                    tasks.push(task);
+                    owner.push(at);
+                }
+            }
+        }
+    }
+    drop(known);
+    if !tasks.is_empty() {
+        for (task, record) in sweep::execute(session, maker, tasks, stored, book, out)? {
+            if let Some(at) = owner.get(task) {
+                answers[*at].add_run(maker.suite, &record, &probes[*at].watch);
+            }
+        }
+    }
+    Ok(answers)
+}
+
+/// What a probe means in tasks. `order` is its full order where it is not the label's order on this tree, and
+/// `offset` is added to the attempt, so that different selections of one order are stored apart.
+pub fn tasks_of(
+    probe: &Probe,
+    maker: OrderMaker<'_>,
+    order: Option<Order>,
+    offset: u32,
+) -> anyhow::Result<Vec<Task>> {
+    let task = |test, order| Task {
+        label: probe.label.clone(),
+        test,
+        order,
+        attempt: probe.attempt + offset,
+        executor: probe.executor,
+    };
+    if probe.label == OrderLabel::Alone {
+        let tests = match &probe.tests {
+            Selection::Only(ids) => ids.iter().filter_map(|id| maker.suite.find(id)).collect(),
+            Selection::All | Selection::Common => maker.suite.indices().collect::<Vec<_>>(),
+        };
+        return Ok(tests.into_iter().map(|test| task(Some(test), None)).collect());
+    }
+    Ok(vec![task(None, order)])
+}
+
+type Key = (OrderLabel, u32, Executor, Option<TestIx>);
+
+fn key(task: &Task) -> Key {
+    (task.label.clone(), task.attempt, task.executor, task.test)
+}
+
+fn key_of(record: &RunRecord) -> Key {
+    let label = record.order.label().clone();
+    let subject = if label == OrderLabel::Alone { record.order.tests().last().copied() } else { None };
+    (label, record.attempt, record.executor, subject)
+}
+
+/// The tests that a selection means on a suite, as a filter.
+pub fn selected(suite: &Suite, other: &Suite, selection: &Selection) -> Vec<bool> {
+    suite
+        .tests()
+        .iter()
+        .map(|test| match selection {
+            Selection::All => true,
+            Selection::Common => other.find(&test.id).is_some(),
+            Selection::Only(ids) => ids.contains(&test.id),
+        })
+        .collect()
+}

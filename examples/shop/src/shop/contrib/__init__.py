@@ -1,0 +1,1 @@
+"""Price rules that a shop may load."""

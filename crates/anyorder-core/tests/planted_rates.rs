@@ -1,7 +1,7 @@
 //! The printed bound covers the rates that it speaks of (METHODS E, target 14).
 
 use anyorder_core::model::{OrderLabel, Seed, Suite, TestIx};
-use anyorder_core::order::{Constraints, Shuffle, make};
+use anyorder_core::order::{Constraints, Shuffle, make, seeds_for_bound};
 use anyorder_core::stats::{Bound, upper_bound};
 
 const SEEDS: u32 = 20;
@@ -65,6 +65,16 @@ fn the_bound_covers_victims_whose_orders_are_those_of_consecutive_seeds() {
             measured
         };
         check(&format!("{cleaners} cleaners, {shuffle}"), rate, &failures);
+    }
+}
+
+#[test]
+fn the_seeds_planned_for_a_bound_reach_it_and_no_fewer_do() {
+    for thousandth in 1..1000 {
+        let bound = f64::from(thousandth) / 1000.0;
+        let seeds = seeds_for_bound(bound).expect("a chance between 0 and 1");
+        assert!(upper_bound(seeds, 0, 0.95) <= bound, "{bound}");
+        assert!(upper_bound(seeds - 1, 0, 0.95) > bound, "{bound}");
     }
 }
 

@@ -87,7 +87,8 @@ impl Sweep {
         }
         let label = run.order.label();
         let alone = *label == OrderLabel::Alone;
-        let column = self.column(label).unwrap_or_else(|| {
+        let known = self.column(label);
+        let column = known.unwrap_or_else(|| {
             self.columns.push(Column {
                 executor: run.executor,
                 culprit: None,
@@ -105,10 +106,11 @@ impl Sweep {
             {
                 *slot = true;
             }
-            match &result.failure {
-                Some(failure) => self.signatures.insert((column, result.test), failure.signature.clone()),
-                None => self.signatures.remove(&(column, result.test)),
-            };
+            if let Some(failure) = &result.failure {
+                self.signatures.insert((column, result.test), failure.signature.clone());
+            } else if known.is_some() {
+                self.signatures.remove(&(column, result.test));
+            }
         }
         true
     }

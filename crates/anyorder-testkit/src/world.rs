@@ -27,6 +27,8 @@ pub struct Coupling {
     pub rate: f64,
     /// What then becomes of it.
     pub outcome: Outcome,
+    /// The executor under which the state is bad; both when not said.
+    pub only_in: Option<Executor>,
 }
 
 impl Coupling {
@@ -41,6 +43,7 @@ impl Coupling {
             needs_all: false,
             rate: 1.0,
             outcome: Outcome::Failed,
+            only_in: None,
         }
     }
 
@@ -53,6 +56,17 @@ impl Coupling {
     #[must_use]
     pub fn giving(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
+    }
+
+    /// A victim that fails after all of the polluters, in whichever order.
+    pub fn conjunction(victim: &str, polluters: &[&str], cleaners: &[&str]) -> Self {
+        Self { needs_all: true, ..Self::victim(victim, polluters, cleaners) }
+    }
+
+    /// The same, hurting under one executor only.
+    #[must_use]
+    pub fn only_in(self, executor: Executor) -> Self {
+        Self { only_in: Some(executor), ..self }
     }
 
     /// The same, hurting only so often.
@@ -88,6 +102,41 @@ impl World {
     /// `n` tests in files of ten.
     pub fn of_size(n: usize) -> Self {
         Self::new((0..n).map(|i| format!("tests/test_{:02}.py::test_{i}", i / 10)))
+    }
+
+    /// A random suite of `n` tests with victims, brittle tests, conjunctions and tests of constant outcome. With
+    /// `chaos` also flaky tests, couplings that hurt by chance, and tests that end the process.
+    pub fn random(n: usize, chaos: bool, rng: &mut Rng) -> Self {
+        let mut world = Self::of_size(n);
+        for _ in 0..rng.below(6) {
+            let ids = rng.sample(&world.ids, 12);
+            let (polluters, cleaners) = (1 + rng.below(3), rng.below(6));
+            let mut coupling = Coupling {
+                polluters: ids[1..=polluters].to_vec(),
+                cleaners: ids[4..4 + cleaners].to_vec(),
+                starts_bad: rng.chance(0.3),
+                needs_all: rng.chance(0.3),
+                ..Coupling::victim(&ids[0], &[], &[])
+            };
+            coupling.outcome =
+                rng.pick(&[Outcome::Failed, Outcome::Failed, Outcome::Error, Outcome::Skipped]);
+            if chaos && rng.chance(0.3) {
+                coupling.rate = rng.pick(&[0.3, 0.6, 0.9]);
+            }
+            if chaos && rng.chance(0.2) {
+                coupling.outcome = Outcome::Crashed;
+            }
+            world = world.with(coupling);
+        }
+        for _ in 0..rng.below(4) {
+            let id = rng.sample(&world.ids, 1).swap_remove(0);
+            world = world.always(&id, rng.pick(&[Outcome::Failed, Outcome::Skipped, Outcome::Xfailed]));
+        }
+        for _ in 0..if chaos { rng.below(4) } else { 0 } {
+            let id = rng.sample(&world.ids, 1).swap_remove(0);
+            world = world.flaky(&id, rng.pick(&[0.01, 0.1, 0.3, 0.5]));
+        }
+        world
     }
 
     /// The ids in default order.
@@ -206,6 +255,7 @@ impl World {
                 needed,
                 rate: coupling.rate,
                 outcome: coupling.outcome,
+                only_in: coupling.only_in,
             });
         }
         let tests = self.ids.iter().map(|id| self.tests.get(id).cloned().unwrap_or_default()).collect();
@@ -238,6 +288,7 @@ struct State {
     needed: u64,
     rate: f64,
     outcome: Outcome,
+    only_in: Option<Executor>,
 }
 
 #[derive(Clone, Copy)]
@@ -259,7 +310,7 @@ impl Runner {
         let mut ending = Ending::Completed;
         for &ix in order.tests() {
             let outcome = if ending == Ending::Completed {
-                let outcome = self.outcome(ix, &now, rng);
+                let outcome = self.outcome(ix, &now, executor, rng);
                 self.write(ix, &mut now);
                 outcome
             } else {
@@ -281,14 +332,15 @@ impl Runner {
         }
     }
 
-    fn outcome(&self, ix: TestIx, now: &[Now], rng: &mut Rng) -> Outcome {
+    fn outcome(&self, ix: TestIx, now: &[Now], executor: Executor, rng: &mut Rng) -> Outcome {
         let test = &self.tests[ix.get()];
         if let Some(always) = test.always {
             return always;
         }
         for &(s, link) in &self.links[ix.get()] {
             let state = &self.states[s];
-            let hurt = matches!(link, Link::Depends) && now[s].bad;
+            let applies = state.only_in.is_none_or(|e| e == executor);
+            let hurt = matches!(link, Link::Depends) && applies && now[s].bad;
             if hurt && (state.rate >= 1.0 || rng.chance(state.rate)) {
                 return state.outcome;
             }

@@ -2,7 +2,7 @@
 
 use anyorder_core::model::{Executor, OrderLabel, Outcome, TestId};
 use anyorder_core::verdict::{
-    Action, Arm, Class, Finding, JudgeRules, Judgement, Note, Role, Side, VerdictOutcome,
+    Action, Arm, ArmRow, Class, Finding, JudgeRules, Judgement, Note, Role, Side, VerdictOutcome,
 };
 use anyorder_testkit::{Check, Checked, Coupling, Plan, Rng, World};
 
@@ -201,7 +201,7 @@ fn removing_the_cleaner_exposes_the_victim() {
     let checked = check(&base, &patched);
     let found = about(&checked, &id(3));
     assert_eq!((found.finding, found.action), (Finding::Exposed, Action::Block), "the default order is red");
-    let arms: Vec<Arm> = found.witness.rows().map(|r| r.arm()).collect();
+    let arms: Vec<Arm> = found.witness.rows().map(ArmRow::arm).collect();
     for arm in [Arm::BaseFull, Arm::BaseCommon, Arm::PatchedFull] {
         assert!(arms.contains(&arm), "{arms:?}");
     }
@@ -358,4 +358,16 @@ fn two_leaks_are_two_causes() {
     let checked = check(&suite(), &patched);
     let causes: Vec<u32> = checked.verdict.findings.iter().map(|j| j.cause).collect();
     assert_eq!(causes, [1, 2]);
+}
+
+#[test]
+fn what_only_forked_runs_show_is_put_before_a_person_not_blocked() {
+    let forked = suite().with(polluted(3, 9).only_in(Executor::Fork));
+    let checked = check(&suite(), &forked);
+    only(&checked, &id(3), Finding::Inconclusive, VerdictOutcome::Review);
+    assert_eq!(about(&checked, &id(3)).notes, [Note::ExecutorsDisagree]);
+    let fails = suite().with(Coupling::brittle(&id(3), &[]).only_in(Executor::Fork));
+    let checked = check(&suite(), &fails);
+    only(&checked, &id(3), Finding::Inconclusive, VerdictOutcome::Review);
+    only(&check(&forked, &forked), &id(3), Finding::PreExisting, VerdictOutcome::Accept);
 }

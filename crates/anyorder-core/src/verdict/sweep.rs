@@ -103,7 +103,8 @@ impl Sweep {
         }
         let label = run.order.label();
         let alone = *label == OrderLabel::Alone;
-        let column = match self.column(label) {
+let known = self.column(label);
+        let column = match known {
             Some(column) => column,
             None => self.add_column(label, run.executor),
         };
@@ -118,10 +119,11 @@ impl Sweep {
             {
                 *slot = true;
             }
-            match &result.failure {
-                Some(failure) => self.signatures.insert((column, result.test), failure.signature.clone()),
-                None => self.signatures.remove(&(column, result.test)),
-            };
+            if let Some(failure) = &result.failure {
+                self.signatures.insert((column, result.test), failure.signature.clone());
+            } else if known.is_some() {
+                self.signatures.remove(&(column, result.test));
+            }
         }
         true
     }

@@ -90,7 +90,13 @@ impl Conn {
         while !self.ended && (all || taken < TURN) {
             match self.inbox.read_from(&mut self.stream) {
                 Ok(0) => self.ended = true,
-                Ok(n) => taken += n,
+                Ok(n) => {
+                    taken += n;
+                    if n < CHUNK && !all {
+                        // That was all there is. The end of the stream, if that comes next, is seen next time.
+                        break;
+                    }
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => self.ended = true,
@@ -158,7 +164,9 @@ fn peer_pid(_: &UnixStream) -> Option<i32> {
 /// Bytes that are cut into lines. Lines are handed out in place; room is reclaimed before the next read.
 #[derive(Debug, Default)]
 struct LineBuffer {
+    /// Room; only the first `filled` bytes mean something. Kept between reads, so that it is cleared only once.
     bytes: Vec<u8>,
+    filled: usize,
     /// Start of the first line that was not handed out.
     start: usize,
     /// No newline before this.
@@ -169,27 +177,33 @@ struct LineBuffer {
 
 impl LineBuffer {
     fn read_from(&mut self, stream: &mut impl Read) -> io::Result<usize> {
-        if self.start > 0 {
-            self.bytes.drain(..self.start);
-            self.scanned -= self.start;
-            self.start = 0;
-        }
-        if self.bytes.is_empty() && self.bytes.capacity() > 4 * CHUNK {
-            self.bytes = Vec::new();
-        }
-        let old = self.bytes.len();
-        self.bytes.resize(old + CHUNK, 0);
-        let result = stream.read(&mut self.bytes[old..]);
-        self.bytes.truncate(old + result.as_ref().map_or(0, |n| *n));
-        let n = result?;
-        if n > 0 && self.bytes.len() > self.longest && !self.has_line() {
+        self.make_room();
+        let n = stream.read(&mut self.bytes[self.filled..self.filled + CHUNK])?;
+        self.filled += n;
+        if n > 0 && self.pending() > self.longest && !self.has_line() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line that is too long"));
         }
         Ok(n)
     }
 
+    /// Makes room for one more chunk, and gives back much more than that.
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.filled, 0);
+            self.filled -= self.start;
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        let wanted = self.filled + CHUNK;
+        if self.bytes.len() < wanted || self.bytes.len() > 2 * wanted + 4 * CHUNK {
+            self.bytes.resize(wanted, 0);
+            self.bytes.shrink_to(2 * wanted);
+        }
+    }
+
     fn newline(&self) -> Option<usize> {
-        self.bytes[self.scanned..].iter().position(|b| *b == b'\n').map(|i| self.scanned + i)
+        let fresh = &self.bytes[self.scanned..self.filled];
+        fresh.iter().position(|b| *b == b'\n').map(|i| self.scanned + i)
     }
 
     fn has_line(&self) -> bool {
@@ -203,12 +217,12 @@ impl LineBuffer {
             self.scanned = self.start;
             return Some(&self.bytes[line]);
         }
-        self.scanned = self.bytes.len();
+        self.scanned = self.filled;
         None
     }
 
     fn pending(&self) -> usize {
-        self.bytes.len() - self.start
+        self.filled - self.start
     }
 }
 

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyorder_core::model::{
-    Ending, Failure, Matrix, OrderLabel, Outcome, OutcomeVector, RunRecord, Suite, TestIx,
-};
+use anyorder_core::model::{Ending, Failure, Matrix, OrderLabel, Outcome, RunRecord, Suite, TestIx};
 use anyorder_core::verdict::Sweep;
 use anyorder_report::view::{EndingView, FailureAt, FailureView, OrderView};
 
@@ -59,7 +57,7 @@ impl Book {
     /// An empty book of a suite's planned orders.
     pub fn new(suite: Suite, labels: &[OrderLabel]) -> Self {
         let tests = suite.len();
-        let sweep = Sweep::new(suite.clone());
+        let sweep = Sweep::planned(suite.clone(), labels);
         let mut matrix = Matrix::new(suite);
         let columns = labels
             .iter()
@@ -161,7 +159,7 @@ impl Book {
         &self.matrix
     }
 
-    /// The sweep as the state machines of the core want it. Its columns stand in the order in which they were run.
+    /// The sweep as the state machines of the core want it.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
@@ -253,10 +251,5 @@ impl Book {
                 reused: c.reused,
             })
             .collect()
-    }
-
-    /// A test's vector over the planned orders.
-    pub fn vector(&self, test: TestIx) -> OutcomeVector {
-        self.matrix.vector(test)
     }
 }

@@ -40,7 +40,7 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
     let option = |flag: &str, seeds: u32| PlanOption {
         flag: flag.to_owned(),
         time: cost(seeds),
-        upper95: stats::upper_bound(seeds, 0, stats::CONFIDENCE),
+        upper95: stats::upper_bound(seeds, 0, 0.95),
     };
     let orders = plan.labels().iter().filter(|l| **l != OrderLabel::Alone).count();
     let alone = plan.labels().contains(&OrderLabel::Alone).then(|| share(alone_cost));
@@ -53,7 +53,7 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
         alone,
         jobs,
         time: Some(rest + alone.unwrap_or_default()),
-        bound: Bound::of(&stats::Bound::new(plan.independent_seeds(), 0), alone.is_some()),
+        bound: Bound::of(&stats::Bound::new(plan.independent_seeds(), 0, alone.is_some()), alone.is_some()),
         options: vec![option("--quick", 1), option("--certify", 59)],
         weaknesses: weaknesses(suite.len(), collected),
     })

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use anyorder_core::model::{Suite, TestIx};
-use anyorder_core::order::Constraints;
+use anyorder_core::order::{Constraints, Declared as CoreDeclared, Ignored};
 use anyorder_runner::Declared;
 
 use crate::settings::Sequential;
@@ -58,8 +58,21 @@ pub fn collect(suite: &Suite, declared: &[(TestIx, Declared)], sequential: &[Seq
 
     let (kept, refused) = Constraints::new(suite.len(), groups.clone(), kept);
     let (needed, _) = Constraints::new(suite.len(), groups, needed);
-    ignored.extend(refused.iter().map(ToString::to_string));
+    ignored.extend(refused.iter().map(|r| refusal(suite, r)));
     DeclaredOrder { kept, needed, tests: concerned.len(), ignored }
+}
+
+/// A declaration that is not kept, in a sentence.
+fn refusal(suite: &Suite, ignored: &Ignored) -> String {
+    match &ignored.declared {
+        CoreDeclared::Before(a, b) => {
+            format!("`{}` cannot be kept before `{}`: {}", suite.id(*a), suite.id(*b), ignored.why)
+        }
+        CoreDeclared::Group(tests) => {
+            let first = tests.first().map_or_else(String::new, |t| suite.id(*t).to_string());
+            format!("the sequence that begins with `{first}` cannot be kept together: {}", ignored.why)
+        }
+    }
 }
 
 /// Tests whose id matches one of the patterns, in the order of the patterns, each once.

@@ -13,6 +13,11 @@ pub fn virtual_env() -> Option<PathBuf> {
     path("VIRTUAL_ENV")
 }
 
+/// Where uv keeps the project's environment, if not in `.venv`.
+pub fn uv_project_environment() -> Option<PathBuf> {
+    path("UV_PROJECT_ENVIRONMENT")
+}
+
 /// The active conda environment.
 pub fn conda_prefix() -> Option<PathBuf> {
     path("CONDA_PREFIX")

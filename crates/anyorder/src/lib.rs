@@ -7,6 +7,7 @@
 mod args;
 mod artefacts;
 mod book;
+mod check;
 mod clock;
 mod commands;
 mod cost;

@@ -1,7 +1,7 @@
 //! Measures one tree: starts its interpreter, makes the plan, runs it, and reruns what needs telling apart.
 
 use anyorder_core::model::{Executor, OrderLabel, Suite, Tree};
-use anyorder_core::order::{Coverage, CoverageCounter, Plan, Shuffle};
+use anyorder_core::order::{Coverage, CoverageCounter, Plan, PlanRequest};
 use anyorder_core::verdict::{ClassRules, Classifier, Side, TreeResult};
 use anyorder_runner::{Collection, Event, Flow, Listener, Session, SessionConfig, StartError};
 use anyorder_store::{LockedStore, Sweep as StoredSweep, SweepKey, SweepState};
@@ -43,8 +43,6 @@ pub struct Measured {
     pub collected: Collected,
     /// Which orders were planned.
     pub plan: Plan,
-    /// How seeds made orders.
-    pub shuffle: Shuffle,
     /// What the runs showed.
     pub book: Book,
     /// What the outcomes mean.
@@ -63,6 +61,16 @@ impl Measured {
     /// The tests.
     pub fn suite(&self) -> &Suite {
         self.book.matrix().suite()
+    }
+
+    /// Where its orders come from.
+    pub fn maker(&self) -> OrderMaker<'_> {
+        OrderMaker { suite: self.suite(), shuffle: self.plan.shuffle(), declared: &self.collected.declared }
+    }
+
+    /// The store's id of the run of an order, for `anyorder replay`.
+    pub fn run_of(&self, label: &OrderLabel) -> Option<String> {
+        self.book.run_of(label).filter(|_| *label != OrderLabel::Alone).map(str::to_owned)
     }
 }
 
@@ -110,12 +118,12 @@ pub fn measure(
     progress: &mut Progress,
 ) -> anyhow::Result<Measured> {
     let suite = collected.session.collection().suite.clone();
-    let mut plan = settings.request.plan().map_err(Failed::usage)?;
-    let explicit = settings.request.explicit.is_some();
-    if collected.executor == Executor::Fresh && !explicit {
-        plan.drop_alone();
-    }
-    let key = key(project, &collected, &plan, settings.shuffle, &suite);
+    // Where each test alone would need an interpreter of its own, only what the other orders call into question is
+    // run alone, by the classifier.
+    let isolation = collected.executor == Executor::Fork;
+    let request = PlanRequest { isolation, ..settings.request.clone() };
+    let plan = Plan::new(&request, settings.shuffle, &collected.declared.kept).map_err(Failed::usage)?;
+    let key = key(project, &collected, &plan, &suite);
     let labels = plan.labels().to_vec();
     let mut begin = |resume| {
         let begun = store.begin_or_resume(&key, &collected.tree, &suite, &labels, clock::now_ms(), resume);
@@ -157,17 +165,7 @@ pub fn measure(
     }
     let coverage = coverage(maker, &book)?;
     let result = classifier.finish();
-    Ok(Measured {
-        collected,
-        plan,
-        shuffle: settings.shuffle,
-        book,
-        result,
-        stored,
-        reused,
-        coverage,
-        stopped,
-    })
+    Ok(Measured { collected, plan, book, result, stored, reused, coverage, stopped })
 }
 
 /// Enters what an earlier sweep has into the book.
@@ -209,7 +207,7 @@ fn tasks(book: &Book, executor: Executor) -> Vec<Task> {
     tasks
 }
 
-fn key(project: &Project, collected: &Collected, plan: &Plan, shuffle: Shuffle, suite: &Suite) -> SweepKey {
+fn key(project: &Project, collected: &Collected, plan: &Plan, suite: &Suite) -> SweepKey {
     let settings = &project.settings;
     let mut digest = blake3::Hasher::new();
     for argument in &settings.pytest_args {
@@ -226,7 +224,7 @@ fn key(project: &Project, collected: &Collected, plan: &Plan, shuffle: Shuffle, 
     SweepKey {
         tree_digest: collected.digest.clone(),
         environment_digest: fingerprint(collected.session.collection()),
-        plan_digest: plan.digest(shuffle, &collected.declared.kept),
+        plan_digest: plan.digest().to_owned(),
         settings_digest: digest.finalize().to_hex().to_string(),
     }
 }

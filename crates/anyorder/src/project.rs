@@ -8,7 +8,7 @@ use anyorder_report::Style;
 use anyorder_report::view::{Invocation, Project as ProjectView};
 use anyorder_runner::interpreter::{self, Interpreter};
 use anyorder_runner::tree::Checkout;
-use anyorder_runner::{Limits, Remap, SandboxAsk, SandboxMode, SessionConfig};
+use anyorder_runner::{Limits, SandboxAsk, SandboxMode, SessionConfig};
 
 use crate::args::{ExecutorChoice, Format, GlobalArgs, SandboxChoice, SuiteArgs};
 use crate::env_vars;
@@ -83,6 +83,7 @@ impl Project {
         let ask = interpreter::Ask {
             flag: self.settings.python.clone(),
             virtual_env: env_vars::virtual_env(),
+            uv_project_environment: env_vars::uv_project_environment(),
             conda_prefix: env_vars::conda_prefix(),
             path_var: env_vars::search_path(),
             cwd: self.cwd.clone(),
@@ -168,11 +169,6 @@ impl Project {
         }
         Invocation { flags, pytest_args: self.settings.pytest_args.clone(), ..Invocation::default() }
     }
-}
-
-/// Where a worktree stands in for the project's own path.
-pub fn remap(from: &Path, to: &Path) -> Remap {
-    Remap { from: from.to_path_buf(), to: to.to_path_buf() }
 }
 
 fn style_for(stream: &(impl anstream::stream::RawStream + IsTerminal)) -> Style {

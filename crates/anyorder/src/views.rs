@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use anyorder_core::model::{Executor, OrderLabel, OutcomeVector, TestIx, Tree};
+use anyorder_core::model::{OrderLabel, TestIx};
 use anyorder_core::stats;
-use anyorder_core::verdict::{Class as CoreClass, ClassWitness, TestClass};
+use anyorder_core::verdict::Class;
 use anyorder_report::view::{
-    Bound, Class, Cost, Environment, ExecutorView, Incomplete, RunView, SandboxView, Seen, SwitchedOff,
-    TestView, Witness,
+    Bound, Cost, Environment, ExecutorView, Incomplete, RunView, SandboxView, SwitchedOff, TestView,
 };
 use anyorder_runner::Collection;
 
@@ -46,73 +45,20 @@ pub fn run(project: &Project, measured: &Measured, wall: Duration, exit_code: Ex
 }
 
 fn tests(measured: &Measured) -> Vec<TestView> {
-    let suite = measured.suite();
+    let run_of = |label: &OrderLabel| measured.run_of(label);
     measured
-        .result
-        .classes
-        .iter()
-        .map(|(ix, class)| TestView {
-            id: suite.id(ix).clone(),
-            class: word(class.class),
-            vector: measured.book.vector(ix),
-            failures: measured.book.failed_at(ix),
-            witness: witness(measured, ix, class, None),
-        })
+        .suite()
+        .indices()
+        .filter_map(|ix| TestView::of(&measured.result, ix, measured.book.failed_at(ix), &run_of))
         .collect()
-}
-
-/// Why we believe a test's class: its failing and its passing order, with everything seen of them.
-pub fn witness(measured: &Measured, test: TestIx, class: &TestClass, tree: Option<&Tree>) -> Witness {
-    let labels: Vec<&OrderLabel> = match &class.witness {
-        Some(ClassWitness::Order { failing, passing }) => vec![failing, passing],
-        Some(ClassWitness::Chance { order }) => vec![order],
-        None => Vec::new(),
-    };
-    let mut seen: Vec<Seen> = labels.into_iter().map(|l| seen(measured, test, class, l, tree)).collect();
-    let alone_known = measured.plan.labels().contains(&OrderLabel::Alone);
-    if !seen.is_empty() && alone_known && seen.iter().all(|s| s.order != OrderLabel::Alone) {
-        seen.push(self::seen(measured, test, class, &OrderLabel::Alone, tree));
-    }
-    seen.retain(|s| !s.outcomes.0.is_empty());
-    Witness { seen, minimal_order: Vec::new() }
-}
-
-fn seen(
-    measured: &Measured,
-    test: TestIx,
-    class: &TestClass,
-    label: &OrderLabel,
-    tree: Option<&Tree>,
-) -> Seen {
-    let sweep = measured.book.sweep();
-    let own = sweep.column(label).and_then(|c| sweep.observation(c, test));
-    let all: Vec<_> = own.iter().chain(class.reruns.iter().filter(|o| o.label == *label)).collect();
-    Seen {
-        order: label.clone(),
-        tree: tree.cloned(),
-        outcomes: OutcomeVector(all.iter().map(|o| o.outcome).collect()),
-        fresh: count(all.iter().filter(|o| o.executor == Executor::Fresh).count()),
-        run: measured.book.run_of(label).filter(|_| *label != OrderLabel::Alone).map(str::to_owned),
-    }
-}
-
-/// A class as reports name it.
-pub fn word(class: CoreClass) -> Class {
-    match class {
-        CoreClass::StablePass => Class::StablePass,
-        CoreClass::StableFail => Class::StableFail,
-        CoreClass::StableSkip => Class::StableSkip,
-        CoreClass::OrderSensitive => Class::OrderSensitive,
-        CoreClass::Flaky => Class::Flaky,
-    }
 }
 
 /// The bound of a sweep.
 pub fn bound(measured: &Measured) -> Bound {
-    let sensitive: Vec<TestIx> = measured.result.classes.of(CoreClass::OrderSensitive).collect();
+    let sensitive: Vec<TestIx> = measured.result.classes.of(Class::OrderSensitive).collect();
     let (seeds, failing) = measured.book.seeds(&sensitive);
     let isolated = measured.book.columns().iter().any(|c| c.label == OrderLabel::Alone && c.over);
-    Bound::of(&stats::Bound::new(seeds, failing), isolated)
+    Bound::of(&stats::Bound::new(seeds, failing, isolated), isolated)
 }
 
 /// What all of it took.

@@ -15,6 +15,8 @@ pub enum ParseOrdersError {
     Empty,
     /// A part names no order.
     Order(ParseOrderError),
+    /// A list of ids, which a name alone does not give.
+    List(String),
     /// A range without its two whole numbers.
     Range(String),
     /// A range whose end comes before its start.
@@ -31,6 +33,9 @@ impl fmt::Display for ParseOrdersError {
                  `default,alone,reverse,seed:1..20`",
             ),
             Self::Order(error) => error.fmt(f),
+            Self::List(text) => {
+                write!(f, "`{text}` cannot stand in a list of orders: replay the file of ids by itself")
+            }
             Self::Range(text) => {
                 write!(
                     f,
@@ -54,14 +59,14 @@ impl std::error::Error for ParseOrdersError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Order(error) => Some(error),
-            Self::Empty | Self::Range(_) | Self::Backwards(_) | Self::TooLong(_) => None,
+            Self::Empty | Self::List(_) | Self::Range(_) | Self::Backwards(_) | Self::TooLong(_) => None,
         }
     }
 }
 
 /// Reads orders with commas between them, such as `default,alone,reverse,seed:1..20,seed:7:reverse`.
 ///
-/// A range holds both its ends; `seed:1..3:reverse` is the reverse of each. An order that stands there twice counts
+/// A range holds both its ends, also where it is written `1..=20`; `seed:1..3:reverse` is the reverse of each. An order that stands there twice counts
 /// once, where it stands first.
 pub fn parse_orders(text: &str) -> Result<Vec<OrderLabel>, ParseOrdersError> {
     let mut labels = Vec::new();
@@ -69,7 +74,10 @@ pub fn parse_orders(text: &str) -> Result<Vec<OrderLabel>, ParseOrdersError> {
         match part.strip_prefix("seed:").filter(|rest| rest.contains("..")) {
             _ if part.is_empty() => return Err(ParseOrdersError::Empty),
             Some(rest) => labels.extend(parse_range(part, rest)?),
-            None => labels.push(part.parse().map_err(ParseOrdersError::Order)?),
+            None => match part.parse().map_err(ParseOrdersError::Order)? {
+                OrderLabel::List(_) => return Err(ParseOrdersError::List(part.to_owned())),
+                label => labels.push(label),
+            },
         }
     }
     let mut seen = HashSet::new();
@@ -84,6 +92,7 @@ fn parse_range(part: &str, rest: &str) -> Result<impl Iterator<Item = OrderLabel
         None => (rest, OrderLabel::Seed),
     };
     let (first, last) = rest.split_once("..").ok_or_else(range)?;
+    let last = last.strip_prefix('=').unwrap_or(last);
     let first: i128 = first.parse().map_err(|_| range())?;
     let last: i128 = last.parse().map_err(|_| range())?;
     if first > last {
@@ -115,7 +124,7 @@ mod tests {
         assert_eq!(read("seed:2, default ,seed:1..3,default"), "seed:2,default,seed:1,seed:3");
         assert_eq!(read("seed:-1..1"), "seed:-1,seed:0,seed:1");
         assert_eq!(read("seed:4..4:reverse"), "seed:4:reverse");
-        assert_eq!(read("list:mine.txt"), "list:mine.txt");
+        assert_eq!(read("seed:1..=2"), "seed:1,seed:2");
     }
 
     #[test]
@@ -123,6 +132,7 @@ mod tests {
         assert!(read("").contains("empty place"));
         assert!(read("default,,reverse").contains("empty place"));
         assert!(read("default,").contains("empty place"));
+        assert!(read("list:mine.txt").contains("replay the file"));
         assert!(read("random").contains("`random` names no order"));
         assert!(read("seed:1...3").contains("`seed:1...3` is no range"));
         assert!(read("seed:..3").contains("both ends as whole numbers"));

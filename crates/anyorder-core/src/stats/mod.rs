@@ -9,5 +9,3 @@ mod fisher;
 pub use binomial::{clopper_pearson, rule_of_three, upper_bound, wilson};
 pub use bound::{Bound, NotExcluded};
 pub use fisher::fisher_one_sided;
-
-pub use crate::order::seeds_for_bound;

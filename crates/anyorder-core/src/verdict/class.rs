@@ -60,9 +60,8 @@ impl Kind {
             Outcome::Passed => Self::Pass,
             Outcome::Xpassed => Self::Xpass,
             Outcome::Skipped | Outcome::Xfailed => Self::Skip,
-            Outcome::Failed | Outcome::Error | Outcome::Timeout | Outcome::Crashed | Outcome::Absent => {
-                Self::Bad
-            }
+            Outcome::Failed | Outcome::Error | Outcome::Timeout => Self::Bad,
+            Outcome::Crashed | Outcome::Absent => Self::Gone,
         }
     }
 

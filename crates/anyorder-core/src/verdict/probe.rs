@@ -126,9 +126,10 @@ impl Answer {
     /// Adds what a run says about watched tests; `suite` is that of the run's tree.
     pub fn add_run(&mut self, suite: &Suite, run: &RunRecord, watch: &[TestId]) {
         let culprit = culprit_of(run);
-        let results: BTreeMap<TestIx, _> = run.results.iter().map(|r| (r.test, r)).collect();
-        for id in watch {
-            let Some(result) = suite.find(id).and_then(|ix| results.get(&ix)) else { continue };
+        let watched: BTreeMap<TestIx, &TestId> =
+            watch.iter().filter_map(|id| suite.find(id).map(|ix| (ix, id))).collect();
+        for result in &run.results {
+            let Some(&id) = watched.get(&result.test) else { continue };
             let because = culprit.filter(|&c| result.outcome == Outcome::Absent && c != result.test);
             self.seen.insert(
                 id.clone(),

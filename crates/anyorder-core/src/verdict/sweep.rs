@@ -53,6 +53,22 @@ impl Sweep {
         Self { matrix: Matrix::new(suite), columns: Vec::new(), signatures: BTreeMap::new() }
     }
 
+    /// A sweep of a suite that will have these columns, in this order, whichever run comes first. What is not recorded
+    /// stays unplanned.
+    pub fn planned(suite: Suite, labels: &[OrderLabel]) -> Self {
+        let mut sweep = Self::new(suite);
+        for label in labels {
+            sweep.add_column(label, Executor::Fresh);
+        }
+        sweep
+    }
+
+    fn add_column(&mut self, label: &OrderLabel, executor: Executor) -> usize {
+        let planned = Some(vec![false; self.matrix.suite().len()]);
+        self.columns.push(Column { executor, culprit: None, planned });
+        self.matrix.add_order(label.clone())
+    }
+
     /// The sweep that a matrix shows: every test planned in every order, all by one executor.
     ///
     /// In a full order a crashed or timed-out test explains the absence of others; `alone` explains nothing.
@@ -87,14 +103,12 @@ impl Sweep {
         }
         let label = run.order.label();
         let alone = *label == OrderLabel::Alone;
-        let column = self.column(label).unwrap_or_else(|| {
-            self.columns.push(Column {
-                executor: run.executor,
-                culprit: None,
-                planned: Some(vec![false; self.matrix.suite().len()]),
-            });
-            self.matrix.add_order(label.clone())
-        });
+let known = self.column(label);
+        let column = match known {
+            Some(column) => column,
+            None => self.add_column(label, run.executor),
+        };
+        self.columns[column].executor = run.executor;
         if !alone {
             self.columns[column].culprit = culprit_of(run);
         }
@@ -105,10 +119,11 @@ impl Sweep {
             {
                 *slot = true;
             }
-            match &result.failure {
-                Some(failure) => self.signatures.insert((column, result.test), failure.signature.clone()),
-                None => self.signatures.remove(&(column, result.test)),
-            };
+            if let Some(failure) = &result.failure {
+                self.signatures.insert((column, result.test), failure.signature.clone());
+            } else if known.is_some() {
+                self.signatures.remove(&(column, result.test));
+            }
         }
         true
     }

@@ -224,14 +224,16 @@ pub struct Bound {
 impl Bound {
     /// The bound of a sweep; `isolated` when every test was run alone.
     pub fn of(bound: &stats::Bound, isolated: bool) -> Self {
+        let not_excluded = bound.not_excluded.filter(|_| bound.independent_seeds > 0);
         Self {
             independent_seeds: bound.independent_seeds,
             failing: bound.failing,
             upper95: bound.upper95,
-            lower95: bound.lower95,
-            rule_of_three: bound.rule_of_three,
-            victim_cleaners: bound.victim_cleaners,
-            brittle_setters: bound.brittle_setters,
+            lower95: bound.interval95.0,
+            rule_of_three: (bound.failing == 0 && bound.independent_seeds >= 3)
+                .then_some(bound.rule_of_three),
+            victim_cleaners: not_excluded.map(|n| n.victim_cleaners),
+            brittle_setters: not_excluded.and_then(|n| n.brittle_setters),
             isolated,
         }
     }
@@ -253,7 +255,7 @@ impl From<order::Coverage> for Coverage {
         Self {
             ordered_pairs: coverage.ordered_pairs,
             adjacent_pairs: coverage.adjacent_pairs,
-            sampled: coverage.sampled,
+            sampled: matches!(coverage.basis, order::Basis::Sampled { .. }),
         }
     }
 }

@@ -137,7 +137,6 @@ impl Engine {
                 self.conns.remove(&before);
             }
         }
-        let asked = self.config.sandbox.mode;
         let run = self.runs.get_mut(&run_id).filter(|r| r.host == host).ok_or("its run is over")?;
         let Place::Child { pid, conn, expected, greeted } = &mut run.place else {
             return Err("its run is not a child's");
@@ -153,12 +152,9 @@ impl Engine {
         *expected += 1;
         *greeted = true;
         run.since = Instant::now();
-        if let Some(sandbox) = hello.sandbox.as_ref().filter(|s| s.why.is_some() && !hello.again) {
-            let why = sandbox.why.as_deref().unwrap_or_default();
-            let mode = &sandbox.mode;
-            if asked != crate::SandboxMode::None {
-                self.note(format!("run {run_id} has only the sandbox `{mode}`: {why}"));
-            }
+        if let Some(sandbox) = hello.sandbox.as_ref().filter(|s| s.mode != self.sandbox && !hello.again) {
+            let (mode, why) = (&sandbox.mode, sandbox.why.as_deref().unwrap_or("no reason given"));
+            self.note(format!("run {run_id} has only the sandbox `{mode}`: {why}"));
         }
         Ok(Owner::Run(run_id))
     }

@@ -60,6 +60,8 @@ pub(crate) struct Engine {
     /// The tests; empty until the first collection.
     suite: Suite,
     fork_refused: bool,
+    /// What keeps the template apart; a run that has less is noted.
+    sandbox: String,
     waiting: VecDeque<Waiting>,
     finished: VecDeque<Finished>,
     notes: VecDeque<Notice>,
@@ -136,6 +138,7 @@ impl Engine {
             collected: None,
             suite: Suite::default(),
             fork_refused: false,
+            sandbox: String::new(),
             waiting: VecDeque::new(),
             finished: VecDeque::new(),
             notes: VecDeque::new(),
@@ -169,6 +172,7 @@ impl Engine {
                 Some(Err(failure)) => return Err(self.start_error(failure)),
                 Some(Ok(collection)) => {
                     self.suite = collection.suite.clone();
+                    self.sandbox.clone_from(&collection.sandbox.mode);
                     self.fork_refused = !collection.fork_refused.is_empty();
                     if listener.event(Event::Collected(&collection)) == Flow::Stop {
                         return Err(StartError::Interrupted);

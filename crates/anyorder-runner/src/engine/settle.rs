@@ -199,6 +199,7 @@ impl Engine {
     pub(super) fn close_run(&mut self, id: u64, how: Option<String>) {
         let group = self.group_of(id).filter(|_| self.runs.get(&id).is_some_and(|r| r.account.is_some()));
         let Some(run) = self.runs.remove(&id) else { return };
+        self.sweep();
         if let Some(group) = group {
             let left = rustix::process::Pid::from_raw(group)
                 .is_some_and(|g| rustix::process::test_kill_process_group(g).is_ok());
@@ -215,7 +216,6 @@ impl Engine {
         let output = self.hosts.get(&run.host).map(|h| h.process.output()).unwrap_or_default();
         let departure = run.departure(how);
         self.record(run, departure, output);
-        self.sweep();
     }
 
     fn record(&mut self, run: Run, departure: Departure, output: Excerpt) {

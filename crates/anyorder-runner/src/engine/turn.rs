@@ -15,7 +15,7 @@ use crate::{Cancel, Listener, Urgency};
 
 /// While records come in, runs are read this often instead of at each record: waking up four times a test would take
 /// time from the tests. Well below the time in which fast tests fill a socket's buffer.
-const BATCH: Duration = Duration::from_millis(4);
+const BATCH: Duration = Duration::from_millis(8);
 /// While stopping, and where the kernel has no pidfd, processes are looked at this often.
 const WATCH: Duration = Duration::from_millis(20);
 /// A main process that does not see its killed child go within this time is given up itself.
@@ -119,9 +119,9 @@ impl Engine {
 
     /// Hears a request to stop.
     pub(super) fn heed(&mut self, cancel: &Cancel) {
-        cancel.heard();
         let urgency = cancel.urgency();
         if urgency > Urgency::None {
+            cancel.heard();
             self.stop_all(urgency);
         }
     }
@@ -201,6 +201,11 @@ impl Engine {
             }
             Some(stop) if !stop.killed => {
                 run.kill(group, now + PATIENCE);
+                if let Place::Here = run.place
+                    && let Some(host) = self.hosts.get(&host)
+                {
+                    host.process.signal(Signal::KILL);
+                }
                 self.command(host, &Command::Kill { run: id, signal: Signal::KILL.as_raw() });
             }
             // Killed, and nobody saw it go: the main process is stuck, or was stopped.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyorder_core::model::Excerpt;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 pub(crate) use environment::{Marker, environment};
 pub(crate) use output::Output;
@@ -111,6 +111,10 @@ impl Process {
 
     /// Signals it and everything in its group. A stopped process is woken, so that it can hear.
     pub(crate) fn signal(&self, signal: Signal) {
+        if self.exit.is_none() {
+            // Also by its own number, which is its own until we have waited for it: it may have left its group.
+            let _ = kill_process(self.pid, signal);
+        }
         signal_group(self.pid(), signal);
     }
 

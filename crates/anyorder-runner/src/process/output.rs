@@ -33,6 +33,10 @@ impl Output {
                 Ok(n) => {
                     self.take(&chunk[..n]);
                     taken += n;
+                    if n < chunk.len() {
+                        // That was all there is. An end, if that comes next, is seen next time.
+                        return ControlFlow::Continue(());
+                    }
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return ControlFlow::Continue(()),

@@ -71,6 +71,18 @@ impl PreparedTree {
         self.changed.iter().map(|changed| changed.path.as_path()).filter(native)
     }
 
+    /// Where a path of the checkout is when this tree is run: itself, but for a tree in a folder of its own. A session of
+    /// the tree has its `root` and `cwd` there.
+    pub fn place(&self, path: &Path) -> PathBuf {
+        match (&self.kind, path.strip_prefix(&self.root)) {
+            (TreeKind::Worktree { path: folder }, Ok(within)) if within.as_os_str().is_empty() => {
+                folder.clone()
+            }
+            (TreeKind::Worktree { path: folder }, Ok(within)) => folder.join(within),
+            _ => path.to_path_buf(),
+        }
+    }
+
     /// `(project's path, where the tree really is)`, for a tree that is not at the project's own path.
     pub fn remap(&self) -> Option<(PathBuf, PathBuf)> {
         match &self.kind {

@@ -25,17 +25,17 @@ fn measure(suite: &str, orders: &[Vec<u32>]) {
     let mut count = Count::default();
     let mut source = requests(&session, Executor::Fork, orders).into_iter();
     session.execute(&mut source, &mut count, &Cancel::new().unwrap()).unwrap();
-    let (whole, own) = (began.elapsed(), own_time() - before);
+    let (whole, own) = (began.elapsed(), own_time().saturating_sub(before));
     assert_eq!(count.0, orders.len());
     let mut line = String::new();
     write!(
         line,
         "start {started:.2?}, {} runs in {:.2?}, own processor time {own:.2?}",
         count.0,
-        whole - started
+        whole.saturating_sub(started)
     )
     .unwrap();
-    let per_run = (whole - started) / u32::try_from(orders.len()).unwrap();
+    let per_run = (whole.saturating_sub(started)) / u32::try_from(orders.len()).unwrap();
     write!(line, ", {per_run:.2?} a run").unwrap();
     fs_err::write("/dev/stderr", line + "\n").unwrap();
 }

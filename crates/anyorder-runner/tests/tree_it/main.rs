@@ -2,6 +2,7 @@
 //! and the user's repository must stay as it is to the byte.
 
 mod base;
+mod editable;
 mod interpreters;
 mod overlay;
 mod patches;

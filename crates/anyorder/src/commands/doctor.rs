@@ -5,6 +5,7 @@ use anyorder_report::view::{DoctorRow, DoctorView, ExecutorView, Health};
 use anyorder_report::{json, terminal};
 use anyorder_store::Store;
 
+use super::short;
 use crate::args::{DoctorArgs, GlobalArgs};
 use crate::exit_code::ExitCode;
 use crate::project::{Needs, Project};
@@ -162,8 +163,4 @@ fn bad(name: &str, found: &str) -> DoctorRow {
 
 fn row(name: &str, health: Health, found: &str) -> DoctorRow {
     DoctorRow { name: name.to_owned(), health, found: found.to_owned(), details: Vec::new(), advice: None }
-}
-
-fn short(oid: &str) -> &str {
-    oid.get(..12).unwrap_or(oid)
 }

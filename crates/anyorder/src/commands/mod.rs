@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod check;
 mod doctor;
 mod replay;
 mod run;
@@ -12,11 +13,13 @@ use crate::args::{Cli, Command, Format};
 use crate::exit_code::ExitCode;
 use crate::project::Project;
 
+pub use check::short;
+
 /// Does what the command line asks for.
 pub fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(args) => run::run(&cli.global, &args),
-        Command::Check(args) => Err(anyhow::anyhow!("{args:?}")),
+        Command::Check(args) => check::run(&cli.global, &args),
         Command::Replay(args) => replay::run(&cli.global, &args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Completions { shell } => {

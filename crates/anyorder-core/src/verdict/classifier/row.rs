@@ -44,10 +44,14 @@ impl ColumnOfRow {
     }
 
     fn is_chance(&self) -> bool {
-        self.differs_within(Executor::Fork) || self.differs_within(Executor::Fresh)
+        !self.reruns.is_empty()
+            && (self.differs_within(Executor::Fork) || self.differs_within(Executor::Fresh))
     }
 
     fn executors_disagree(&self) -> bool {
+        if self.reruns.is_empty() {
+            return false;
+        }
         let fork = self.kinds_by(Executor::Fork);
         let fresh = self.kinds_by(Executor::Fresh);
         !self.is_chance() && fork.first().zip(fresh.first()).is_some_and(|(a, b)| a != b)

@@ -115,7 +115,7 @@ pub(super) struct SideCase {
 /// Failures on patched against none on base, in mixed replays, that confirm a nondeterministic coupling (METHODS B3.4).
 const MIXED_HITS: usize = 5;
 /// Replays of the failing order that all pass before it counts as not reproduced.
-const NOT_REPRODUCED: usize = 3;
+const NOT_REPRODUCED: usize = 4;
 /// Replays that decide an arm which only tells kinds of failure apart.
 const SIDE_ARM: usize = 2;
 
@@ -166,7 +166,7 @@ impl Case {
         if !self.has_new || b.hits > 0 {
             return decided(Finding::Introduced);
         }
-        let enough = if c.misses == 0 { SIDE_ARM } else { MIXED_HITS };
+        let enough = if c.misses == 0 { self.need } else { MIXED_HITS };
         if b.misses >= enough {
             decided(Finding::PoisonsNeighbours)
         } else {

@@ -38,6 +38,10 @@ pub struct Trial<'a> {
     pub rules: Rules,
     /// The patch's name, where it came from a file.
     pub name: Option<String>,
+    /// The patch's path, as given, where it came from a file.
+    pub patch: Option<String>,
+    /// The base revision.
+    pub rev: &'a Rev,
 }
 
 /// Starts the interpreter of a tree, at the project's own path where that can be, in a worktree elsewhere, and makes
@@ -248,12 +252,19 @@ pub fn candidate_view(trial: &Trial<'_>, verdict: &Verdict) -> CandidateView {
         cost: views::spent(patched, patched.book.columns().iter().map(|c| c.wall).sum()),
     };
     let run_of = |side: Side, label: &OrderLabel| match side {
-        // The working tree is the patched one: `replay` of a base run would be run on other code.
-        Side::Base => None,
-        Side::Patched if trial.name.is_some() => None,
+        Side::Base => trial.base.run_of(label),
         Side::Patched => patched.run_of(label),
     };
-    CandidateView::of(verdict, judged, &run_of)
+    let mut view = CandidateView::of(verdict, judged, &run_of);
+    let rev = || ["--rev".to_owned(), trial.rev.oid.clone()];
+    for seen in view.findings.iter_mut().flat_map(|f| &mut f.witness.seen) {
+        seen.flags = match (&seen.tree, &trial.patch) {
+            (Some(Tree::Base), _) => rev().into(),
+            (_, Some(patch)) => rev().into_iter().chain(["--patch".to_owned(), patch.clone()]).collect(),
+            (_, None) => Vec::new(),
+        };
+    }
+    view
 }
 
 fn description(measured: &Measured, name: String, revision: Option<String>) -> TreeDescription {

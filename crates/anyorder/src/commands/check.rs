@@ -44,7 +44,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
 
     let mut views = Vec::new();
     let mut drift = Vec::new();
-    for (name, tree) in candidates {
+    for (at, (name, tree)) in candidates.into_iter().enumerate() {
         let candidate = Tree::Patched(name.as_deref().map(Into::into));
         let changed = tree.changed.clone();
         let untracked = tree.untracked.in_patch.len();
@@ -61,7 +61,9 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let reuse = if args.fresh_sweeps { Reuse::Nothing } else { Reuse::Unfinished };
         let patched = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;
         stop_if_interrupted(&project, &patched, &mut progress)?;
-        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules: rules.clone(), name };
+        let patch = args.patch.get(at).map(|p| p.display().to_string());
+        let rules = rules.clone();
+        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules, name, patch, rev: &rev };
         let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;

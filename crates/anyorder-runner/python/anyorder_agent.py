@@ -1008,13 +1008,11 @@ class Agent:
 
     # -- what pytest tells
 
-    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+    def pytest_runtest_call(self, item: Any) -> None:
         self._channel.record('"c",%d' % self._clock())
-        yield
 
-    def pytest_runtest_teardown(self, item: Any) -> Iterator[None]:
+    def pytest_runtest_teardown(self, item: Any) -> None:
         self._channel.record('"t",%d' % self._clock())
-        yield
 
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
         self._fixtures += 1
@@ -1073,10 +1071,8 @@ class Agent:
 
 def hook_up(hookimpl: Callable[..., Any]) -> None:
     """Marks the hooks that must come first; done late, since pytest is not imported before the sandbox stands."""
-    for name in ("pytest_cmdline_main", "pytest_runtestloop"):
+    for name in ("pytest_cmdline_main", "pytest_runtestloop", "pytest_runtest_call", "pytest_runtest_teardown"):
         setattr(Agent, name, hookimpl(tryfirst=True)(getattr(Agent, name)))
-    for name in ("pytest_runtest_call", "pytest_runtest_teardown"):
-        setattr(Agent, name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, name)))
 
 
 # --------------------------------------------------------------------------------------------------------------------

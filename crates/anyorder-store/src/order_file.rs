@@ -1,5 +1,7 @@
 //! A file of test ids: one JSON string a line, so that any id survives, newlines included.
 
+use std::fmt::Write;
+
 use anyorder_core::model::TestId;
 
 /// A line that is no id.
@@ -18,7 +20,8 @@ pub fn order_file(ids: impl IntoIterator<Item = TestId>) -> String {
     for id in ids {
         text.push_str(&serde_json::Value::from(id.raw()).to_string());
         if id.occurrence() > 1 {
-            text.push_str(&format!("\t#{}", id.occurrence()));
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\t#{}", id.occurrence());
         }
         text.push('\n');
     }

@@ -3,6 +3,7 @@
 use anyorder_core::model::{Executor, OrderLabel, Suite, Tree};
 use anyorder_core::order::{Coverage, CoverageCounter, Plan, PlanRequest};
 use anyorder_core::verdict::{ClassRules, Classifier, Side, TreeResult};
+use anyorder_runner::tree::products_digest;
 use anyorder_runner::{Collection, Event, Flow, Listener, Session, SessionConfig, StartError};
 use anyorder_store::{LockedStore, Sweep as StoredSweep, SweepKey, SweepState};
 
@@ -215,6 +216,10 @@ fn key(project: &Project, collected: &Collected, plan: &Plan, suite: &Suite) -> 
     }
     for (name, value) in &settings.env {
         digest.update(name.as_bytes()).update(b"=").update(value.as_bytes()).update(&[0]);
+    }
+    // A rebuilt extension or a changed `.env` is in no commit, and changes what is measured all the same.
+    if let Ok(products) = products_digest(project.checkout.root()) {
+        digest.update(products.as_bytes());
     }
     digest.update(project.cwd.as_os_str().as_encoded_bytes());
     digest.update(format!("{:?} {:?}", collected.executor, settings.reseed).as_bytes());

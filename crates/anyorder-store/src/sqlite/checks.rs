@@ -51,7 +51,7 @@ impl LockedStore<'_> {
     pub fn save_check(&mut self, check: &CheckRecord) -> Result<CheckId, StoreError> {
         let patches = serde_json::Value::from(check.patches.clone()).to_string();
         self.store.db.execute(
-            "INSERT INTO checks (created_ms, verdict, base, patches, document) VALUES ($1, $2, $3, $4, $5)",
+            "INSERT INTO checks (created_ms, verdict, base, patches, document) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![check.created_ms, check.verdict, check.base, patches, check.document],
         )?;
         Ok(CheckId(self.store.db.last_insert_rowid()))
@@ -77,7 +77,7 @@ impl Store {
     /// The JSON document of a check.
     pub fn check_document(&self, check: CheckId) -> Result<String, StoreError> {
         self.db
-            .query_row("SELECT document FROM checks WHERE id = $1", [check.0], |row| row.get(0))
+            .query_row("SELECT document FROM checks WHERE id = ?1", [check.0], |row| row.get(0))
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("check {check}")))
     }

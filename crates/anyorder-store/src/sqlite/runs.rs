@@ -77,7 +77,7 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
     let key = params![sweep.0, label.to_string(), record.attempt, record.executor.word(), subject];
     let known = db
         .prepare_cached(
-            "SELECT id FROM runs WHERE sweep = $1 AND label = $2 AND attempt = $3 AND executor = $4 AND subject = $5",
+            "SELECT id FROM runs WHERE sweep = ?1 AND label = ?2 AND attempt = ?3 AND executor = ?4 AND subject = ?5",
         )?
         .query_row(key, |row| row.get(0))
         .optional()?;
@@ -86,7 +86,7 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
     }
     db.prepare_cached(
         "INSERT INTO runs (sweep, label, attempt, executor, subject, ending, created_ms, record)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute(params![
         sweep.0,
@@ -100,7 +100,7 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
     ])?;
     let id = RunId(db.last_insert_rowid());
     let mut insert = db.prepare_cached(
-        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     for result in &record.results {
         let Some(failure) = &result.failure else { continue };
@@ -122,7 +122,7 @@ impl Store {
     pub fn runs(&self, sweep: SweepId) -> Result<Vec<RunSummary>, StoreError> {
         let mut select = self
             .db
-            .prepare("SELECT id, sweep, label, attempt, created_ms FROM runs WHERE sweep = $1 ORDER BY id")?;
+            .prepare("SELECT id, sweep, label, attempt, created_ms FROM runs WHERE sweep = ?1 ORDER BY id")?;
         let rows = select.query_map([sweep.0], summary)?;
         rows.collect::<Result<Vec<_>, _>>()?.into_iter().collect()
     }
@@ -131,7 +131,7 @@ impl Store {
     pub fn run(&self, run: RunId) -> Result<RunSummary, StoreError> {
         self.db
             .query_row(
-                "SELECT id, sweep, label, attempt, created_ms FROM runs WHERE id = $1",
+                "SELECT id, sweep, label, attempt, created_ms FROM runs WHERE id = ?1",
                 [run.0],
                 summary,
             )
@@ -155,7 +155,7 @@ impl Store {
             .query_row(
                 "SELECT label, attempt, executor, record,
                    (SELECT count(*) FROM tests JOIN sweeps ON sweeps.suite = tests.suite WHERE sweeps.id = runs.sweep)
-                 FROM runs WHERE id = $1",
+                 FROM runs WHERE id = ?1",
                 [run.0],
                 row,
             )
@@ -184,7 +184,7 @@ impl Store {
         results: &mut [anyorder_core::model::TestResult],
     ) -> Result<(), StoreError> {
         let mut select = self.db.prepare_cached(
-            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = $1",
+            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = ?1",
         )?;
         let mut rows = select.query([run.0])?;
         let mut found = std::collections::HashMap::new();

@@ -71,8 +71,8 @@ impl LockedStore<'_> {
             let found = change
                 .query_row(
                     "SELECT id, finished_ms IS NOT NULL FROM sweeps
-                     WHERE tree_digest = $1 AND environment_digest = $2 AND plan_digest = $3
-                       AND settings_digest = $4 AND suite = $5 AND labels = $6
+                     WHERE tree_digest = ?1 AND environment_digest = ?2 AND plan_digest = ?3
+                       AND settings_digest = ?4 AND suite = ?5 AND labels = ?6
                      ORDER BY id DESC LIMIT 1",
                     params![
                         key.tree_digest,
@@ -93,7 +93,7 @@ impl LockedStore<'_> {
         }
         change.execute(
             "INSERT INTO sweeps (tree, tree_digest, environment_digest, plan_digest, settings_digest, suite, labels,
-               created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+               created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 tree.to_string(),
                 key.tree_digest,
@@ -113,7 +113,7 @@ impl LockedStore<'_> {
     /// Notes that everything planned in a sweep has been run.
     pub fn finish_sweep(&mut self, sweep: SweepId, now_ms: i64) -> Result<(), StoreError> {
         self.store.db.execute(
-            "UPDATE sweeps SET finished_ms = $2 WHERE id = $1 AND finished_ms IS NULL",
+            "UPDATE sweeps SET finished_ms = ?2 WHERE id = ?1 AND finished_ms IS NULL",
             params![sweep.0, now_ms],
         )?;
         Ok(())
@@ -124,7 +124,7 @@ impl Store {
     /// The suite of a sweep.
     pub fn suite_of(&self, sweep: SweepId) -> Result<Suite, StoreError> {
         let id = |row: &Row<'_>| row.get(0);
-        let suite = self.db.query_row("SELECT suite FROM sweeps WHERE id = $1", [sweep.0], id).optional()?;
+        let suite = self.db.query_row("SELECT suite FROM sweeps WHERE id = ?1", [sweep.0], id).optional()?;
         suites::load(&self.db, suite.ok_or_else(|| StoreError::Missing(format!("sweep {sweep}")))?)
     }
 }

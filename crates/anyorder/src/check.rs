@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyorder_core::model::{Order, OrderLabel, Tree};
 use anyorder_core::order::Shuffle;
 use anyorder_core::verdict::{
-    Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, TouchedTests, Verdict,
+    Answer, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, TouchedTests, Verdict,
 };
 use anyorder_report::view::{CandidateView, CheckView, Judged, TreeDescription};
 use anyorder_runner::tree::{ChangedPath, PreparedTree, Rev, TreeKind};
@@ -155,7 +155,7 @@ pub fn judge(
         let side = if probe.side == Side::Base { "base" } else { "patched" };
         progress.activity(&format!("replaying {} on {side}: {}", probe.label, probe.why));
         let out = Outputs { store, progress, watch: &project.watch };
-        let answer = replay(trial, &probe, out)?;
+        let answer = replay(trial, &probe, out, project.settings.jobs)?;
         if project.watch.exit_code().is_some() {
             judge.give_up();
             break;
@@ -166,11 +166,7 @@ pub fn judge(
 }
 
 /// Runs one probe on the tree it names.
-fn replay(
-    trial: &mut Trial<'_>,
-    probe: &Probe,
-    out: Outputs<'_, '_>,
-) -> anyhow::Result<anyorder_core::verdict::Answer> {
+fn replay(trial: &mut Trial<'_>, probe: &Probe, out: Outputs<'_, '_>, jobs: usize) -> anyhow::Result<Answer> {
     let tasks = tasks(trial, probe)?;
     let measured = match probe.side {
         Side::Base => &mut *trial.base,
@@ -184,7 +180,8 @@ fn replay(
     };
     let session = &mut measured.collected.session;
     let probes = std::slice::from_ref(probe);
-    let answers = rerun::ask(session, maker, probes, vec![tasks], &measured.stored, &mut measured.book, out)?;
+    let answers =
+        rerun::ask(session, maker, probes, vec![tasks], &measured.stored, &mut measured.book, out, jobs)?;
     Ok(answers.into_iter().next().unwrap_or_default())
 }
 

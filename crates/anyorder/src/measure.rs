@@ -161,7 +161,8 @@ pub fn measure(
         classifier.give_up();
     } else {
         let out = Outputs { store, progress, watch: &project.watch };
-        rerun::classify(&mut collected.session, maker, &stored, &mut book, &mut classifier, out)?;
+        let jobs = project.settings.jobs;
+        rerun::classify(&mut collected.session, maker, &stored, &mut book, &mut classifier, out, jobs)?;
         stopped = project.watch.exit_code().is_some();
     }
     let coverage = coverage(maker, &book)?;

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from measure import LOOPS, Measured, Suite, Times, Unmeasured, anyorder, collection, interleaved, loop, order_seconds, pytest_once
 from suites import generated, source_distribution, virtual_environment
@@ -62,7 +62,7 @@ class Bench:
             last.append(anyorder(self.binary, suite, orders))
             return last[-1].seconds
 
-        arms = {
+        arms: dict[str, Callable[[], float]] = {
             **{f"a loop with {plugin}": partial(loop, suite, plugin, self.seeds, 1) for plugin in LOOPS},
             **{f"two at a time with {plugin}": partial(loop, suite, plugin, self.seeds, 2) for plugin in LOOPS},
             "anyorder": measured,

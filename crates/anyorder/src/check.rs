@@ -214,7 +214,7 @@ fn tasks(trial: &Trial<'_>, probe: &Probe) -> anyhow::Result<Vec<Task>> {
         order = Some(Order::partial(probe.label.clone(), tests, own.suite().len())?);
     }
     let offset = if probe.label == OrderLabel::Alone { 0 } else { offset };
-    rerun::tasks_of(probe, own.maker(), order, offset)
+    Ok(rerun::tasks_of(probe, own.maker(), order, offset))
 }
 
 /// Tests whose own source differs between the trees, or that stand in a changed file.

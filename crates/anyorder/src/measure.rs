@@ -1,5 +1,7 @@
 //! Measures one tree: starts its interpreter, makes the plan, runs it, and reruns what needs telling apart.
 
+use std::fmt::Write;
+
 use anyorder_core::model::{Executor, OrderLabel, Suite, Tree};
 use anyorder_core::order::{Coverage, CoverageCounter, Plan, PlanRequest};
 use anyorder_core::verdict::{ClassRules, Classifier, Side, TreeResult};
@@ -99,7 +101,7 @@ pub fn collect(
     let mut listener = Notes { progress };
     let session =
         Session::start(SessionConfig { tree: tree.clone(), ..config }, &mut listener, &project.watch.cancel)
-            .map_err(|e| start_failed(project, &tree, e))?;
+            .map_err(|e| start_failed(project, &tree, &e))?;
     let collection = session.collection();
     let declared = declared::collect(&collection.suite, &collection.declared, &project.settings.sequential);
     for ignored in &declared.ignored {
@@ -286,7 +288,7 @@ pub fn tree_name(tree: &Tree) -> String {
 }
 
 /// A session that did not start, as an error of the command.
-fn start_failed(project: &Project, tree: &Tree, error: StartError) -> Failed {
+fn start_failed(project: &Project, tree: &Tree, error: &StartError) -> Failed {
     let on = match tree {
         Tree::Base => " on the base tree",
         Tree::Patched(_) => "",
@@ -298,25 +300,25 @@ fn start_failed(project: &Project, tree: &Tree, error: StartError) -> Failed {
             project.watch.exit_code().unwrap_or(ExitCode::Incomplete),
             "stopped while pytest was collecting; nothing was run",
         ),
-        StartError::CollectFailed { ref errors } => {
+        StartError::CollectFailed { errors } => {
             let mut message = format!("{error}{on}; nothing was run");
             for (id, text) in errors.iter().take(3) {
-                message.push_str(&format!("\n\n{id}\n{}", shortened(&text.0)));
+                _ = write!(message, "\n\n{id}\n{}", shortened(&text.0));
             }
             if errors.len() > 3 {
-                message.push_str(&format!("\n\nand {} more", errors.len() - 3));
+                _ = write!(message, "\n\nand {} more", errors.len() - 3);
             }
             Failed::cannot_measure(message)
         }
-        StartError::Broken { ref text, .. } | StartError::NoPytest { ref text, .. } => {
+        StartError::Broken { text, .. } | StartError::NoPytest { text, .. } => {
             Failed::cannot_measure(format!("{error}{on}\n{}", shortened(&text.0)))
         }
-        StartError::Died { ref output, .. } | StartError::TimedOut { ref output, .. } => {
+        StartError::Died { output, .. } | StartError::TimedOut { output, .. } => {
             Failed::cannot_measure(format!("{error}{on}\n{}", shortened(&output.0)))
         }
         StartError::Sandbox { .. } => Failed::cannot_measure(format!("{error}{on}"))
             .hint("`--sandbox auto` takes what there is and says so"),
-        StartError::Io { ref source, .. } | StartError::NoInterpreter { ref source, .. } => {
+        StartError::Io { source, .. } | StartError::NoInterpreter { source, .. } => {
             Failed::cannot_measure(format!("{error}{on}: {source}"))
         }
         StartError::TooOld { .. } | StartError::Protocol { .. } => {

@@ -30,10 +30,7 @@ pub fn classify(
             return Ok(());
         }
         progress.activity(&format!("running {}", probes[0].why));
-        let mut planned = Vec::new();
-        for probe in &probes {
-            planned.push(tasks_of(probe, maker, None, 0)?);
-        }
+        let planned = probes.iter().map(|probe| tasks_of(probe, maker, None, 0)).collect();
         let out = Outputs { store, progress, watch };
         let answers = ask(session, maker, &probes, planned, stored, book, out, jobs)?;
         if watch.exit_code().is_some() {
@@ -70,12 +67,11 @@ pub fn ask(
     let mut owner = Vec::new();
     for (at, own) in planned.into_iter().enumerate() {
         for task in own {
-            match known.get(&key(&task)) {
-                Some(record) => answers[at].add_run(maker.suite, record, &probes[at].watch),
-                None => {
-                    tasks.push(task);
-                    owner.push(Some(at));
-                }
+            if let Some(record) = known.get(&key(&task)) {
+                answers[at].add_run(maker.suite, record, &probes[at].watch);
+            } else {
+                tasks.push(task);
+                owner.push(Some(at));
             }
         }
     }
@@ -110,12 +106,7 @@ fn ahead(tasks: &[Task], jobs: usize) -> Vec<Task> {
 
 /// What a probe means in tasks. `order` is its full order where it is not the label's order on this tree, and
 /// `offset` is added to the attempt, so that different selections of one order are stored apart.
-pub fn tasks_of(
-    probe: &Probe,
-    maker: OrderMaker<'_>,
-    order: Option<Order>,
-    offset: u32,
-) -> anyhow::Result<Vec<Task>> {
+pub fn tasks_of(probe: &Probe, maker: OrderMaker<'_>, order: Option<Order>, offset: u32) -> Vec<Task> {
     let task = |test, order| Task {
         label: probe.label.clone(),
         test,
@@ -128,9 +119,9 @@ pub fn tasks_of(
             Selection::Only(ids) => ids.iter().filter_map(|id| maker.suite.find(id)).collect(),
             Selection::All | Selection::Common => maker.suite.indices().collect::<Vec<_>>(),
         };
-        return Ok(tests.into_iter().map(|test| task(Some(test), None)).collect());
+        return tests.into_iter().map(|test| task(Some(test), None)).collect();
     }
-    Ok(vec![task(None, order)])
+    vec![task(None, order)]
 }
 
 type Key = (OrderLabel, u32, Executor, Option<TestIx>);

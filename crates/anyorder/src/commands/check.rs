@@ -17,7 +17,7 @@ use crate::exit_code::ExitCode;
 use crate::hint::Failed;
 use crate::measure::{self, Measured, Reuse};
 use crate::progress::Progress;
-use crate::project::{Needs, Project};
+use crate::project::{Needs, Project, style_of_report};
 use crate::settings::{ConfigFile, PlanSettings, nearest};
 use crate::stores;
 
@@ -76,7 +76,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     remember(&mut store, &mut view, &rev)?;
     super::print(
         &project,
-        |out| terminal::check(&view, project.style(), out),
+        |out| terminal::check(&view, style_of_report(), out),
         |out| json::check(&view, out),
     )?;
     Ok(code)

@@ -27,17 +27,16 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(global, &args.suite, if elsewhere { Needs::Git } else { Needs::Folder })?;
     let interpreter = project.interpreter()?;
     let mut progress = project.progress();
-    let mut collected = match tree(&project, args)? {
-        Some(tree) => check::collect(&project, &interpreter.path, Tree::Patched(None), tree, &mut progress)?,
-        None => {
-            let config = project.session_config(&interpreter.path);
-            measure::collect(&project, Tree::Patched(None), String::new(), config, &mut progress)?
-        }
+    let mut collected = if let Some(tree) = tree(&project, args)? {
+        check::collect(&project, &interpreter.path, Tree::Patched(None), tree, &mut progress)?
+    } else {
+        let config = project.session_config(&interpreter.path);
+        measure::collect(&project, Tree::Patched(None), String::new(), config, &mut progress)?
     };
     let suite = collected.session.collection().suite.clone();
     let mut asked = wanted(&project, args, &suite, &collected)?;
     if let Some(until) = &args.until {
-        asked = cut(asked, &suite, until)?;
+        asked = cut(&asked, &suite, until)?;
     }
     // A fresh interpreter is what a replay is trusted for; fork only where it was asked for.
     let executor = match project.executor() {
@@ -136,7 +135,7 @@ fn from_file(path: &Path, suite: &Suite) -> Result<Order, Failed> {
     order::from_ids(&name, &ids, suite).map_err(Failed::usage)
 }
 
-fn cut(order: Order, suite: &Suite, until: &str) -> Result<Order, Failed> {
+fn cut(order: &Order, suite: &Suite, until: &str) -> Result<Order, Failed> {
     let at = order.tests().iter().position(|t| suite.id(*t).to_string() == until);
     let at = at.ok_or_else(|| Failed::usage(format!("`{until}` is not in the order")))?;
     let tests = order.tests()[..=at].to_vec();

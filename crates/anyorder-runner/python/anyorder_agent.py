@@ -7,6 +7,7 @@ Suites patch everything: clocks, ``open``, ``os``, sockets, ``json``. Whatever i
 bound into instances and closures before pytest is imported, never looked up in a module later.
 """
 
+import contextlib
 import ctypes
 import gc
 import hashlib
@@ -113,7 +114,7 @@ class Channel:
             return
         text = ""
         for body in bodies:
-            text += "[%d,%s]\n" % (self._count, body)
+            text += f"[{self._count},{body}]\n"
             self._count += 1
         self._all(text.encode("ascii", "backslashreplace"))
 
@@ -171,7 +172,8 @@ _VARYING = re.compile(r"0x[0-9a-fA-F]+|\b\d{3,}\b")
 
 def signature(kind: str, path: str, line: str) -> str:
     """What a failure looks like apart from the values in it."""
-    return plain("%s @ %s:%s" % (kind, path, _VARYING.sub("N", " ".join(line.split()))[:200]))
+    normalised = _VARYING.sub("N", " ".join(line.split()))[:200]
+    return plain(f"{kind} @ {path}:{normalised}")
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -205,7 +207,7 @@ class Sandbox:
             self._libc = ctypes.CDLL(None, use_errno=True)
             self._errno = ctypes.get_errno
         except (OSError, AttributeError, TypeError) as error:
-            self._degrade("no C library to be reached: %s" % error)
+            self._degrade(f"no C library to be reached: {error}")
 
     def _degrade(self, why: str) -> None:
         if self.mode == "overlay":
@@ -214,7 +216,7 @@ class Sandbox:
     def _call(self, result: int, what: str) -> None:
         if result != 0:
             number = self._errno()
-            raise OSError(number, "%s: %s" % (what, os.strerror(number)))
+            raise OSError(number, f"{what}: {os.strerror(number)}")
 
     def _put(self, path: str, text: str) -> None:
         open_, write, close = self._os[:3]
@@ -230,12 +232,10 @@ class Sandbox:
             self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
             return
         self._call(self._libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "unshare")
-        try:
+        with contextlib.suppress(OSError):
             self._put("/proc/self/setgroups", "deny")
-        except OSError:
-            pass
-        self._put("/proc/self/uid_map", "%d %d 1" % (self._uid, self._uid))
-        self._put("/proc/self/gid_map", "%d %d 1" % (self._gid, self._gid))
+        self._put("/proc/self/uid_map", f"{self._uid} {self._uid} 1")
+        self._put("/proc/self/gid_map", f"{self._gid} {self._gid} 1")
         self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
 
     @staticmethod
@@ -251,7 +251,7 @@ class Sandbox:
         try:
             self._enter(folder)
         except OSError as error:
-            self._degrade("no overlay over the project: %s" % (error.args[-1],))
+            self._degrade(f"no overlay over the project: {error.args[-1]}")
 
     def _enter(self, folder: str) -> None:
         mkdir, chdir = self._os[3], self._os[4]
@@ -528,7 +528,7 @@ class Neutraliser:
                 setattr(config.option, destination, neutral)
                 found = self._where(spellings)
                 if found is not None:
-                    self._note(what, "`%s` ignored" % found[1], found[0])
+                    self._note(what, f"`{found[1]}` ignored", found[0])
         found = self._where(("--cov", "--cov-report", "--cov-fail-under", "--cov-config"))
         if found is not None and "pytest-cov" in self._installed:
             self._note("pytest-cov", "coverage off", found[0])
@@ -547,7 +547,7 @@ class Neutraliser:
         """Declares the marks of plugins that were taken out, for suites under ``--strict-markers``."""
         for what, names in MARKS.items():
             for name in names if what in self._installed else ():
-                config.addinivalue_line("markers", "%s: kept known while %s is off" % (name, what))
+                config.addinivalue_line("markers", f"{name}: kept known while {what} is off")
 
     def marks(self, items: List[Any]) -> None:
         """Notes plugins that some test asks for by a mark."""
@@ -636,7 +636,8 @@ def fork_refusals() -> List[str]:
     me = threading.current_thread()
     alive = [t.name for t in threading.enumerate() if t is not me]
     if alive:
-        why.append("threads are alive after collection: %s" % ", ".join(sorted(map(plain, alive))[:5]))
+        names = ", ".join(sorted(map(plain, alive))[:5])
+        why.append(f"threads are alive after collection: {names}")
     try:
         native = len(os.listdir("/proc/self/task")) - len(alive) - 1
     except OSError:
@@ -645,14 +646,14 @@ def fork_refusals() -> List[str]:
         with open("/proc/self/maps", "rb") as handle:
             maps = handle.read().decode("utf-8", "replace")
         if not any(name in maps for name in HARMLESS_POOLS):
-            why.append("%d native threads are alive after collection" % native)
+            why.append(f"{native} native threads are alive after collection")
     running = sys.modules.get("asyncio.events")
     if running is not None and running._get_running_loop() is not None:
         why.append("an event loop is running after collection")
     torch = sys.modules.get("torch")
     if torch is not None and getattr(getattr(torch, "cuda", None), "is_initialized", lambda: False)():
         why.append("CUDA is initialised")
-    why.extend("the module `%s` does not survive a fork" % m for m in HOSTILE_MODULES if m in sys.modules)
+    why.extend(f"the module `{m}` does not survive a fork" for m in HOSTILE_MODULES if m in sys.modules)
     return why
 
 
@@ -818,10 +819,8 @@ class Agent:
         while True:
             ready = poll([self._channel.fd, read], [], [])[0]
             if read in ready:
-                try:
+                with contextlib.suppress(BlockingIOError):
                     os.read(read, 4096)
-                except BlockingIOError:
-                    pass
             self._reap(children)
             if self._channel.fd not in ready:
                 continue
@@ -896,10 +895,8 @@ class Agent:
             self._channel.send({"t": "exit", "run": command["run"], "code": 71, "why": plain(str(error))})
             return
         if pid:
-            try:
+            with contextlib.suppress(OSError):
                 self._os[5](pid, pid)
-            except OSError:
-                pass
             children[pid] = command["run"]
             self._channel.send({"t": "forked", "run": command["run"], "pid": pid})
             return
@@ -911,10 +908,8 @@ class Agent:
             self._os[4](70)
 
     def _child(self, session: Any, command: Json, parent: int, quiet: Tuple[Any, int, int, int]) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self._os[5](0, 0)
-        except OSError:
-            pass
         die_with_parent(parent)
         self._calm(quiet)
         self._random.restore()
@@ -947,7 +942,7 @@ class Agent:
         for position, item in enumerate(items):
             following = items[position + 1] if position + 1 < count else None
             self._letter, self._failure, self._raised = "", None, None
-            self._held.append('"s",%d,%d,%d' % (position, indices[position], clock()))
+            self._held.append(f'"s",{position},{indices[position]},{clock()}')
             record(*self._held)
             self._held = []
             if self._reseed is not None:
@@ -959,9 +954,9 @@ class Agent:
                 if fresh and isinstance(error, (KeyboardInterrupt, SystemExit)):
                     self._os[4](3)
                 return 3
-            ended = '"e",%d,%d,"%s",%d' % (position, indices[position], self._letter or "P", clock())
+            letter = self._letter or "E"
+            ended = f'"e",{position},{indices[position]},"{letter}",{clock()}'
             if not self._letter:
-                ended = '"e",%d,%d,"E",%d' % (position, indices[position], clock())
                 self._failure = self._failure or {
                     "phase": "call",
                     "sig": "no report",
@@ -976,11 +971,8 @@ class Agent:
                 why = "the session was told to stop: %s" % (session.shouldstop or session.shouldfail)
                 channel.send({"t": "internal", "text": excerpt(plain(why), self._limit)})
                 return 3
-        end = '"end",%d,%d,%s' % (
-            self._os[6](),
-            count,
-            channel.dumps({"fixtures": self._fixtures, "foreign": self._origins.foreign()}),
-        )
+        told = channel.dumps({"fixtures": self._fixtures, "foreign": self._origins.foreign()})
+        end = f'"end",{self._os[6]()},{count},{told}'
         record(*self._held, end)
         self._held = []
         return 0
@@ -1009,10 +1001,10 @@ class Agent:
     # -- what pytest tells
 
     def pytest_runtest_call(self, item: Any) -> None:
-        self._channel.record('"c",%d' % self._clock())
+        self._channel.record(f'"c",{self._clock()}')
 
     def pytest_runtest_teardown(self, item: Any) -> None:
-        self._channel.record('"t",%d' % self._clock())
+        self._channel.record(f'"t",{self._clock()}')
 
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
         self._fixtures += 1
@@ -1089,17 +1081,17 @@ def main(path: str) -> int:
     root, cwd = config["root"], config["cwd"]
     sandbox = Sandbox(config.get("sandbox") or {}, root, cwd)
     scratch = (config.get("sandbox") or {}).get("scratch") or os.path.dirname(path)
-    os.makedirs(os.path.join(scratch, "main-%d" % os.getpid()), mode=0o700)
-    own = os.path.join(scratch, "main-%d" % os.getpid())
-    if sys.version_info >= (3, 8):
+    own = os.path.join(scratch, f"main-{os.getpid()}")
+    os.makedirs(own, mode=0o700)
+    if sys.version_info >= (3, 8):  # noqa: UP036 - an older interpreter must learn why it is refused
         sandbox.enter(own)
     remap(config.get("remap"))
     os.chdir(cwd)
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [cwd] + [p for p in sys.path if os.path.abspath(p or ".") != here]
     channel = Channel(config["socket"], config["token"], {"role": "main"})
-    if sys.version_info < (3, 8):
-        text = "Python %s is older than 3.8" % platform.python_version()
+    if sys.version_info < (3, 8):  # noqa: UP036
+        text = f"Python {platform.python_version()} is older than 3.8"
         channel.send({"t": "broken", "what": "python", "text": excerpt(text, 4096)})
         return 1
     if sandbox.required and sandbox.mode != "overlay":
@@ -1119,7 +1111,7 @@ def main(path: str) -> int:
             "python": platform.python_version(),
             "implementation": sys.implementation.name,
             "executable": plain(sys.executable),
-            "platform": "%s-%s" % (sys.platform, platform.machine()),
+            "platform": f"{sys.platform}-{platform.machine()}",
             "pytest": str(pytest.__version__),
             "plugins": plugins,
             "distributions": hashlib.sha256(repr(sorted(installed.items())).encode()).hexdigest(),
@@ -1134,7 +1126,7 @@ def main(path: str) -> int:
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *arguments]
     code = pytest.main([*arguments, *neutraliser.arguments(os.path.join(own, "cache"))], plugins=[agent])
     if not agent.told:
-        agent.broken("usage" if int(code) == 4 else "ended", "pytest ended with exit code %d" % int(code))
+        agent.broken("usage" if int(code) == 4 else "ended", f"pytest ended with exit code {int(code)}")
     return int(code)
 
 

@@ -50,7 +50,7 @@ impl Store {
 impl LockedStore<'_> {
     /// Writes an artefact whole or not at all, readable by its owner only; it is on the disk when this returns.
     pub fn write_artefact(&self, run: RunId, what: Artefact, bytes: &[u8]) -> Result<(), StoreError> {
-        self.still_there()?;
+        self.still_ours()?;
         let path = self.artefact_path(run, what);
         let folder = path.parent().unwrap_or(&self.dir).to_path_buf();
         let write = || -> io::Result<()> {

@@ -32,14 +32,33 @@ pub enum LockError {
 #[derive(Debug)]
 pub struct LockedStore<'a> {
     pub(crate) store: &'a mut Store,
-    _lock: fs_err::File,
+    /// What keeps others from writing.
+    pub(crate) lock: Lock,
 }
+
+/// A locked file, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: fs_err::File,
+    /// The file as it was locked.
+    pub(crate) id: FileId,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing would not do: a child process that is just being started has the file open, too.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+/// The lock file's name in the folder.
+pub(crate) const FILE: &str = "lock";
 
 impl Store {
     /// Takes the lock, without waiting.
     pub fn lock(&mut self) -> Result<LockedStore<'_>, LockError> {
         let lock = take(&self.dir)?;
-        Ok(LockedStore { store: self, _lock: lock })
+        Ok(LockedStore { store: self, lock })
     }
 }
 
@@ -51,9 +70,9 @@ impl std::ops::Deref for LockedStore<'_> {
     }
 }
 
-/// Takes the lock of a folder. It is held until the file is closed.
-pub(crate) fn take(dir: &Path) -> Result<fs_err::File, LockError> {
-    let path = dir.join("lock");
+/// Takes the lock of a folder.
+pub(crate) fn take(dir: &Path) -> Result<Lock, LockError> {
+    let path = dir.join(FILE);
     loop {
         let mut file = fs_err::OpenOptions::new()
             .read(true)
@@ -72,17 +91,18 @@ pub(crate) fn take(dir: &Path) -> Result<fs_err::File, LockError> {
             Err(Errno::INTR) => continue,
             Err(error) => return Err(io::Error::from(error).into()),
         }
+        let id = FileId::from(&file.metadata()?);
         // The file may have been deleted, and made anew by another, between opening and locking.
-        if FileId::of(&path)? == Some(FileId::from(&file.metadata()?)) {
+        if FileId::of(&path)? == Some(id) {
             // What stands in the file is only for the message; the lock holds without it.
             let _ = name_holder(&mut file);
-            return Ok(file);
+            return Ok(Lock { file, id });
         }
     }
 }
 
 /// Takes the lock, waiting a little: whoever makes or changes the database holds it for a moment only.
-pub(crate) fn take_soon(dir: &Path) -> Result<fs_err::File, LockError> {
+pub(crate) fn take_soon(dir: &Path) -> Result<Lock, LockError> {
     const TRIES: u32 = 100;
     for _ in 1..TRIES {
         match take(dir) {

@@ -204,6 +204,10 @@ fn format_of(db: &Connection, path: &Path) -> Result<u32, OpenError> {
     if application != i64::from(migrations::APPLICATION) {
         return Err(OpenError::Foreign { path: path.to_path_buf() });
     }
+    let page = number("PRAGMA page_size")?.cast_unsigned();
+    if torn(path, page) {
+        return Err(damaged("its last page is cut short".to_owned()));
+    }
     let found = u32::try_from(found).map_err(|_| damaged(format!("it says it has format {found}")))?;
     match found {
         0 => Err(damaged("it says it has format 0".to_owned())),
@@ -218,6 +222,14 @@ fn format_of(db: &Connection, path: &Path) -> Result<u32, OpenError> {
             })
         }
     }
+}
+
+/// Whether a database ends within a page and has no log to restore it from. SQLite would read zeros in its place.
+fn torn(path: &Path, page: u64) -> bool {
+    let size = |path: &Path| fs_err::metadata(path).map_or(0, |m| m.len());
+    let cut = || size(path).checked_rem(page).is_some_and(|rest| rest > 0);
+    // Whoever is at work there may have finished the page, and removed the log, while we looked.
+    cut() && size(&log_of(path)) == 0 && cut()
 }
 
 /// Says how commits become durable, and whether they go to a log.

@@ -3,7 +3,8 @@
 //! The first byte is the record's version. Both begin with wall time; fixture set-ups plus one, or 0; ending; the
 //! number of tests and the tests of the order. Then come the results, one a test: in version 1 as test, outcome and
 //! time, in version 2, for results that stand in the order's own sequence (almost all), as outcome and time. All numbers are LEB128
-//! varints, outcomes their letters; times are microseconds.
+//! varints, outcomes their letters; times are microseconds. The last four bytes are the beginning of the BLAKE3 digest of
+//! all before: an outcome that rots on the disk must not turn into another.
 
 use std::time::Duration;
 
@@ -74,15 +75,31 @@ pub(crate) fn pack(run: &RunRecord) -> Vec<u8> {
         out.0.push(u8::try_from(result.outcome.letter()).unwrap_or(b'-'));
         out.duration(result.duration);
     }
+    let seal = seal(&out.0);
+    out.0.extend_from_slice(&seal);
     out.0
 }
 
+fn seal(bytes: &[u8]) -> [u8; 4] {
+    let mut seal = [0; 4];
+    blake3::Hasher::new().update(bytes).finalize_xof().fill(&mut seal);
+    seal
+}
+
 pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, PackedError> {
-    let mut input = Reader(bytes);
-    let version = input.byte()?;
+    let version = *bytes.first().ok_or(PackedError::Short)?;
     if !matches!(version, NAMED | IN_ORDER) {
         return Err(PackedError::Version(version));
     }
+    let (sealed, found) = bytes.split_last_chunk().ok_or(PackedError::Short)?;
+    if seal(sealed) != *found {
+        return Err(PackedError::Damaged);
+    }
+    unsealed(&sealed[1..], version)
+}
+
+fn unsealed(bytes: &[u8], version: u8) -> Result<Unpacked, PackedError> {
+    let mut input = Reader(bytes);
     let wall = input.duration()?;
     let fixture_setups = match input.number()? {
         0 => None,
@@ -252,13 +269,14 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(version in 1..=2_u8, mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = unpack(&bytes);
+            let _ = unsealed(&bytes, version);
             bytes.insert(0, version);
+            bytes.extend_from_slice(&seal(&bytes));
             let _ = unpack(&bytes);
         }
     }
 
-    #[test]
-    fn a_cut_record_is_an_error_and_no_shorter_run() {
+    fn short_run() -> Vec<u8> {
         let order = Order::partial(OrderLabel::Default, vec![TestIx(0)], 1).unwrap();
         let result =
             TestResult { test: TestIx(0), outcome: Outcome::Passed, duration: Duration::ZERO, failure: None };
@@ -271,7 +289,24 @@ mod tests {
             wall: Duration::from_secs(3),
             fixture_setups: None,
         };
-        let bytes = pack(&run);
+        pack(&run)
+    }
+
+    #[test]
+    fn a_changed_byte_is_an_error_and_no_other_run() {
+        let bytes = short_run();
+        for at in 0..bytes.len() {
+            for change in 1..=u8::MAX {
+                let mut changed = bytes.clone();
+                changed[at] ^= change;
+                assert!(unpack(&changed).is_err(), "{at} {change}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_and_no_shorter_run() {
+        let bytes = short_run();
         for cut in 0..bytes.len() {
             assert!(unpack(&bytes[..cut]).is_err(), "{cut}");
         }

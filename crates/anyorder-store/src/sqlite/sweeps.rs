@@ -68,10 +68,8 @@ impl LockedStore<'_> {
             serde_json::Value::from(labels.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string();
         self.write(|change| {
             let suite = suites::store(change, suite)?;
-            if resume {
-                if let Some(found) = newest(change, key, suite, &labels)? {
-                    return Ok(found);
-                }
+            if resume && let Some(found) = newest(change, key, suite, &labels)? {
+                return Ok(found);
             }
             change.execute(
                 "INSERT INTO sweeps (tree, tree_digest, environment_digest, plan_digest, settings_digest, suite, labels,
@@ -95,8 +93,8 @@ impl LockedStore<'_> {
     pub fn finish_sweep(&mut self, sweep: SweepId, now_ms: i64) -> Result<(), StoreError> {
         self.write(|change| {
             change.execute(
-                "UPDATE sweeps SET finished_ms = $2 WHERE id = $1 AND finished_ms IS NULL",
-                params![sweep.0, now_ms],
+                "UPDATE sweeps SET finished_ms = $1 WHERE id = $2 AND finished_ms IS NULL",
+                params![now_ms, sweep.0],
             )?;
             Ok(())
         })

@@ -4,8 +4,8 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use super::StoreError;
 use crate::identity::FileId;
-use crate::lock::LockedStore;
-use crate::open::{FILE, Store, log_of};
+use crate::lock::{self, LockedStore};
+use crate::open::{self, log_of};
 
 impl LockedStore<'_> {
     /// Runs `change` in a transaction. What it did is durable when this returns, and undone where it fails.
@@ -13,25 +13,26 @@ impl LockedStore<'_> {
         &mut self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.store.still_there()?;
+        self.still_ours()?;
         let transaction = self.store.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;
         transaction.commit()?;
-        // A test may have deleted the store meanwhile: SQLite goes on writing to a file that has no name any more.
-        self.store.still_there()?;
-        if self.store.wal && !log_of(&self.store.dir.join(FILE)).exists() {
+        // A test may have deleted the store meanwhile: SQLite goes on writing to files that have no name any more.
+        self.still_ours()?;
+        if self.store.wal && !log_of(&self.store.dir.join(open::FILE)).exists() {
             return Err(StoreError::Gone(self.store.dir.clone()));
         }
         Ok(value)
     }
-}
 
-impl Store {
-    /// Whether the database's path still leads to the file that was opened.
-    pub(crate) fn still_there(&self) -> Result<(), StoreError> {
-        match FileId::of(&self.dir.join(FILE)) {
-            Ok(Some(file)) if file == self.file => Ok(()),
-            _ => Err(StoreError::Gone(self.dir.clone())),
+    /// Whether database and lock still stand where they were: with either deleted, another process could be writing.
+    pub(crate) fn still_ours(&self) -> Result<(), StoreError> {
+        let dir = &self.store.dir;
+        let same = |name: &str, file: FileId| FileId::of(&dir.join(name)).is_ok_and(|now| now == Some(file));
+        if same(open::FILE, self.store.file) && same(lock::FILE, self.lock.id) {
+            Ok(())
+        } else {
+            Err(StoreError::Gone(dir.clone()))
         }
     }
 }

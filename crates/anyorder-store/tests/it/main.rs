@@ -1,0 +1,10 @@
+//! The store as its callers see it.
+
+mod child;
+mod conformance;
+mod killed;
+mod locking;
+mod opening;
+mod samples;
+mod size;
+mod statements;

@@ -88,7 +88,7 @@ impl Store {
     /// The JSON document of a check.
     pub fn check_document(&self, check: CheckId) -> Result<String, StoreError> {
         self.db
-            .query_row("SELECT document FROM checks WHERE id = ?1", [check.0], |row| row.get(0))
+            .query_row("SELECT document FROM checks WHERE id = $1", [check.0], |row| row.get(0))
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("check {check}")))
     }

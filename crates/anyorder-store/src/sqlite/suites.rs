@@ -15,7 +15,9 @@ pub(super) fn store(db: &Connection, suite: &Suite) -> Result<i64, StoreError> {
     if let Some(id) = known {
         return Ok(id);
     }
-    db.execute("INSERT INTO suites (digest) VALUES (?1)", [&digest])?;
+    // A suite never holds more tests than 32 bits can count.
+    let size = i64::try_from(suite.len()).unwrap_or(i64::MAX);
+    db.execute("INSERT INTO suites (digest, size) VALUES ($1, $2)", params![digest, size])?;
     let id = db.last_insert_rowid();
     let mut insert = db.prepare(
         "INSERT INTO tests (suite, position, test, occurrence, file, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

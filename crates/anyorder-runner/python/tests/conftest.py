@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engine import Engine  # noqa: E402
+from engine import Engine
 
 
 @pytest.fixture

@@ -97,6 +97,7 @@ class Engine:
         self.output = b""
         self._selector = selectors.DefaultSelector()
         self._owners: Dict[int, Any] = {}
+        self._pipe: Any = None
         self._pending: Dict[int, bytes] = {}
         self._commands: Optional[socket.socket] = None
         self._here: Optional[int] = None
@@ -137,9 +138,9 @@ class Engine:
             start_new_session=True,
             preexec_fn=self.before,
         )
-        assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self._selector.register(self.process.stdout, selectors.EVENT_READ)
+        self._pipe = self.process.stdout
+        os.set_blocking(self._pipe.fileno(), False)
+        self._selector.register(self._pipe, selectors.EVENT_READ)
         ends = ("collected", "collect_failed", "no_tests", "broken")
         self.pump(lambda: any(line["t"] in ends for line in self.main))
         return self
@@ -187,12 +188,11 @@ class Engine:
                 raise AssertionError("the agent ended: %s\n%s" % (self.main[-2:], self.output.decode(errors="replace")))
 
     def _take(self, source: Any) -> None:
-        assert self.process is not None
         if source is self._server:
             connection, _ = self._server.accept()
             self._selector.register(connection, selectors.EVENT_READ)
             self._owners[connection.fileno()], self._pending[connection.fileno()] = None, b""
-        elif source is self.process.stdout:
+        elif source is self._pipe:
             data = os.read(source.fileno(), 1 << 16)
             self.output += data
             if not data:
@@ -309,8 +309,7 @@ class Engine:
             except ProcessLookupError:
                 pass
             self.process.wait()
-            assert self.process.stdout is not None
-            self.process.stdout.close()
+            self._pipe.close()
             self._server.close()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.fileobj, socket.socket):

@@ -4,6 +4,7 @@ import os
 import signal
 import textwrap
 import time
+from typing import Dict, Tuple
 
 from engine import Engine
 
@@ -185,7 +186,7 @@ def test_nothing_to_run_is_told_as_that(engine: Engine) -> None:
     assert engine.start("-k", "nothing").main[-1]["t"] == "no_tests"
 
 
-def broken(engine: Engine, *arguments: str) -> "tuple[str, str]":
+def broken(engine: Engine, *arguments: str) -> Tuple[str, str]:
     line = engine.start(*arguments).main[-1]
     assert line["t"] == "broken", line
     assert sum(line["t"] == "broken" for line in engine.main) == 1
@@ -399,7 +400,7 @@ MARGIN'''
     """
     words = {"FIXTURE": "1", "ALWAYS": "1", "BODY": "1", "SETUP": "pass", "MARGIN": "at the margin"}
 
-    variants: "dict[str, dict[str, str]]" = {
+    variants: Dict[str, Dict[str, str]] = {
         "same": {},
         "body": {"BODY": "2"},
         "fixture": {"FIXTURE": "2"},
@@ -412,7 +413,7 @@ MARGIN'''
         for word, value in dict(words, **changed).items():
             source = source.replace(word, value)
         engine.write("test_%s.py" % name, source)
-    found: "dict[str, dict[str, str]]" = {}
+    found: Dict[str, Dict[str, str]] = {}
     for item in engine.collect().items:
         file, *_, name = item["id"].split("::")
         assert len(item["src"]) == 16
@@ -471,7 +472,13 @@ def test_random_numbers_that_the_suite_seeded_stay_so(engine: Engine) -> None:
     engine.write("conftest.py", "import random\nrandom.seed(7)\nx = [random.random() for _ in range(5000)]\n")
     engine.write(
         "test_it.py",
-        "import random\ndef test_a():\n    r = random.Random(7)\n    [r.random() for _ in range(5000)]\n    assert r.random() == random.random()\n",
+        """
+        import random
+        def test_a():
+            same = random.Random(7)
+            for _ in range(5000): same.random()
+            assert same.random() == random.random()
+        """,
     )
     engine.collect()
     assert [engine.fork().letters, engine.fork().letters, engine.here().letters] == ["P", "P", "P"]

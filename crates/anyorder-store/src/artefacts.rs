@@ -18,6 +18,9 @@ pub enum Artefact {
     Output,
 }
 
+/// The folder beside the database that holds a folder a run.
+pub(crate) const FOLDER: &str = "runs";
+
 impl Artefact {
     fn file_name(self) -> &'static str {
         match self {
@@ -31,7 +34,7 @@ impl Artefact {
 impl Store {
     /// Where an artefact of a run stands, whether or not it is there.
     pub fn artefact_path(&self, run: RunId, what: Artefact) -> PathBuf {
-        self.dir.join("runs").join(run.to_string()).join(what.file_name())
+        self.dir.join(FOLDER).join(run.to_string()).join(what.file_name())
     }
 
     /// Reads an artefact; `None` when it was not kept.
@@ -45,8 +48,9 @@ impl Store {
 }
 
 impl LockedStore<'_> {
-    /// Writes an artefact whole or not at all, readable by its owner only.
+    /// Writes an artefact whole or not at all, readable by its owner only; it is on the disk when this returns.
     pub fn write_artefact(&self, run: RunId, what: Artefact, bytes: &[u8]) -> Result<(), StoreError> {
+        self.still_ours()?;
         let path = self.artefact_path(run, what);
         let folder = path.parent().unwrap_or(&self.dir).to_path_buf();
         let write = || -> io::Result<()> {
@@ -55,7 +59,8 @@ impl LockedStore<'_> {
             file.write_all(bytes)?;
             file.as_file().sync_all()?;
             file.persist(&path).map_err(|e| e.error)?;
-            Ok(())
+            // The name is durable once its folder is.
+            fs_err::File::open(&folder)?.sync_all()
         };
         write().map_err(|source| StoreError::Artefact { path, source })
     }

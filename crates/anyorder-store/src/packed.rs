@@ -1,7 +1,10 @@
 //! A run as one packed record: 1 to 10 bytes a test instead of a row each.
 //!
-//! Version 1: wall time; fixture set-ups plus one, or 0; ending; the order's tests; the results as test, outcome and
-//! microseconds. All numbers are LEB128 varints; times are microseconds.
+//! The first byte is the record's version. Both begin with wall time; fixture set-ups plus one, or 0; ending; the
+//! number of tests and the tests of the order. Then come the results, one a test: in version 1 as test, outcome and
+//! time, in version 2, for results that stand in the order's own sequence (almost all), as outcome and time. All numbers are LEB128
+//! varints, outcomes their letters; times are microseconds. The last four bytes are the beginning of the BLAKE3 digest of
+//! all before: an outcome that rots on the disk must not turn into another.
 
 use std::time::Duration;
 
@@ -21,7 +24,10 @@ pub enum PackedError {
     Damaged,
 }
 
-const VERSION: u8 = 1;
+/// Results name their tests.
+const NAMED: u8 = 1;
+/// Results stand in the order's own sequence.
+const IN_ORDER: u8 = 2;
 
 /// What the record holds; the rest of a run stands in columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +41,8 @@ pub(crate) struct Unpacked {
 
 pub(crate) fn pack(run: &RunRecord) -> Vec<u8> {
     let mut out = Writer(Vec::with_capacity(16 + run.results.len() * 8));
-    out.0.push(VERSION);
+    let in_order = run.results.iter().map(|r| &r.test).eq(run.order.tests());
+    out.0.push(if in_order { IN_ORDER } else { NAMED });
     out.duration(run.wall);
     out.number(run.fixture_setups.map_or(0, |n| u64::from(n) + 1));
     let culprit = |t: &Option<TestIx>| t.map_or(0, |t| u64::from(t.0) + 1);
@@ -58,21 +65,41 @@ pub(crate) fn pack(run: &RunRecord) -> Vec<u8> {
     }
     out.number(run.order.len() as u64);
     run.order.tests().iter().for_each(|t| out.number(u64::from(t.0)));
-    out.number(run.results.len() as u64);
+    if !in_order {
+        out.number(run.results.len() as u64);
+    }
     for result in &run.results {
-        out.number(u64::from(result.test.0));
+        if !in_order {
+            out.number(u64::from(result.test.0));
+        }
         out.0.push(u8::try_from(result.outcome.letter()).unwrap_or(b'-'));
         out.duration(result.duration);
     }
+    let seal = seal(&out.0);
+    out.0.extend_from_slice(&seal);
     out.0
 }
 
+fn seal(bytes: &[u8]) -> [u8; 4] {
+    let mut seal = [0; 4];
+    blake3::Hasher::new().update(bytes).finalize_xof().fill(&mut seal);
+    seal
+}
+
 pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, PackedError> {
-    let mut input = Reader(bytes);
-    match input.byte()? {
-        VERSION => {}
-        other => return Err(PackedError::Version(other)),
+    let version = *bytes.first().ok_or(PackedError::Short)?;
+    if !matches!(version, NAMED | IN_ORDER) {
+        return Err(PackedError::Version(version));
     }
+    let (sealed, found) = bytes.split_last_chunk().ok_or(PackedError::Short)?;
+    if seal(sealed) != *found {
+        return Err(PackedError::Damaged);
+    }
+    unsealed(&sealed[1..], version)
+}
+
+fn unsealed(bytes: &[u8], version: u8) -> Result<Unpacked, PackedError> {
+    let mut input = Reader(bytes);
     let wall = input.duration()?;
     let fixture_setups = match input.number()? {
         0 => None,
@@ -88,15 +115,21 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, PackedError> {
         4 => Ending::Interrupted,
         _ => return Err(PackedError::Damaged),
     };
-    let mut order = Vec::new();
-    for _ in 0..input.number()? {
+    let tests = input.count()?;
+    let mut order = Vec::with_capacity(tests);
+    for _ in 0..tests {
         order.push(input.test()?);
     }
-    let mut results = Vec::new();
-    for _ in 0..input.number()? {
-        let test = input.test()?;
-        let outcome = Outcome::from_letter(char::from(input.byte()?)).ok_or(PackedError::Damaged)?;
-        results.push(TestResult { test, outcome, duration: input.duration()?, failure: None });
+    let mut results = Vec::with_capacity(tests);
+    if version == IN_ORDER {
+        for &test in &order {
+            results.push(input.result(test)?);
+        }
+    } else {
+        for _ in 0..input.count()? {
+            let test = input.test()?;
+            results.push(input.result(test)?);
+        }
     }
     if input.0.is_empty() {
         Ok(Unpacked { order, results, ending, wall, fixture_setups })
@@ -159,6 +192,17 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).map(TestIx).map_err(|_| PackedError::Damaged)
     }
 
+    /// How many of something follow, each at least a byte: never more than there are bytes.
+    fn count(&mut self) -> Result<usize, PackedError> {
+        let n = usize::try_from(self.number()?).map_err(|_| PackedError::Damaged)?;
+        if n > self.0.len() { Err(PackedError::Short) } else { Ok(n) }
+    }
+
+    fn result(&mut self, test: TestIx) -> Result<TestResult, PackedError> {
+        let outcome = Outcome::from_letter(char::from(self.byte()?)).ok_or(PackedError::Damaged)?;
+        Ok(TestResult { test, outcome, duration: self.duration()?, failure: None })
+    }
+
     fn culprit(&mut self) -> Result<Option<TestIx>, PackedError> {
         match self.number()? {
             0 => Ok(None),
@@ -198,9 +242,12 @@ mod tests {
             ending in ending(),
             wall in 0..u64::MAX / 2,
             fixture_setups in proptest::option::of(any::<u32>()),
+            shift in 0..3_usize,
         ) {
             let tests: Vec<TestIx> = (0..u32::try_from(cells.len()).unwrap()).rev().map(TestIx).collect();
-            let results: Vec<TestResult> = tests.iter().zip(&cells).map(|(test, (outcome, micros))| TestResult {
+            // Executed in the order asked for, or otherwise.
+            let executed = tests.iter().cycle().skip(shift).take(tests.len());
+            let results: Vec<TestResult> = executed.zip(&cells).map(|(test, (outcome, micros))| TestResult {
                 test: *test,
                 outcome: Outcome::ALL[*outcome],
                 duration: Duration::from_micros(*micros),
@@ -220,13 +267,16 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_bytes_make_it_panic(version in 1..=2_u8, mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = unpack(&bytes);
+            let _ = unsealed(&bytes, version);
+            bytes.insert(0, version);
+            bytes.extend_from_slice(&seal(&bytes));
             let _ = unpack(&bytes);
         }
     }
 
-    #[test]
-    fn a_cut_record_is_an_error_and_no_shorter_run() {
+    fn short_run() -> Vec<u8> {
         let order = Order::partial(OrderLabel::Default, vec![TestIx(0)], 1).unwrap();
         let result =
             TestResult { test: TestIx(0), outcome: Outcome::Passed, duration: Duration::ZERO, failure: None };
@@ -239,7 +289,24 @@ mod tests {
             wall: Duration::from_secs(3),
             fixture_setups: None,
         };
-        let bytes = pack(&run);
+        pack(&run)
+    }
+
+    #[test]
+    fn a_changed_byte_is_an_error_and_no_other_run() {
+        let bytes = short_run();
+        for at in 0..bytes.len() {
+            for change in 1..=u8::MAX {
+                let mut changed = bytes.clone();
+                changed[at] ^= change;
+                assert!(unpack(&changed).is_err(), "{at} {change}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_and_no_shorter_run() {
+        let bytes = short_run();
         for cut in 0..bytes.len() {
             assert!(unpack(&bytes[..cut]).is_err(), "{cut}");
         }

@@ -1,8 +1,10 @@
+-- Text compares byte by byte everywhere (SQLite's BINARY): two tests may differ in case only.
+
 -- Who wrote this file, for the message to somebody whose anyorder is older.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- Suites are shared between sweeps: same tests in the same order, same digest.
-CREATE TABLE suites (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE);
+-- Suites are shared between sweeps: same tests in the same order, same digest. `size` is how many tests it has.
+CREATE TABLE suites (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL);
 CREATE TABLE tests (
   suite INTEGER NOT NULL REFERENCES suites (id),
   position INTEGER NOT NULL,
@@ -13,8 +15,9 @@ CREATE TABLE tests (
   PRIMARY KEY (suite, position)
 ) WITHOUT ROWID;
 
+-- `labels` is a JSON array of the planned orders.
 CREATE TABLE sweeps (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   tree TEXT NOT NULL,
   tree_digest TEXT NOT NULL,
   environment_digest TEXT NOT NULL,
@@ -27,19 +30,22 @@ CREATE TABLE sweeps (
 );
 CREATE INDEX sweeps_by_key ON sweeps (tree_digest, environment_digest, plan_digest, settings_digest, id);
 
--- One packed record a run; `subject` is the test of an `alone` run, -1 of any other.
+-- One packed record a run. `sequence` is a digest of the tests in the order asked for: two selections of one order,
+-- and two tests run `alone`, are different runs.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   sweep INTEGER NOT NULL REFERENCES sweeps (id),
   label TEXT NOT NULL,
   attempt INTEGER NOT NULL,
   executor TEXT NOT NULL,
-  subject INTEGER NOT NULL,
-  ending TEXT NOT NULL,
+  sequence BLOB NOT NULL,
+  complete INTEGER NOT NULL,
   created_ms INTEGER NOT NULL,
   record BLOB NOT NULL,
-  UNIQUE (sweep, label, attempt, executor, subject)
+  UNIQUE (sweep, label, attempt, executor, sequence)
 );
+
+-- How tests went wrong; `position` is the test's in its suite.
 CREATE TABLE failures (
   run INTEGER NOT NULL REFERENCES runs (id),
   position INTEGER NOT NULL,
@@ -51,6 +57,7 @@ CREATE TABLE failures (
   PRIMARY KEY (run, position)
 ) WITHOUT ROWID;
 
+-- `patches` is a JSON array of names, `document` the whole report.
 CREATE TABLE checks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   created_ms INTEGER NOT NULL,

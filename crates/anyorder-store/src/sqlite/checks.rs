@@ -44,17 +44,21 @@ pub struct StoredCheck {
     pub verdict: String,
     /// What the change was compared with.
     pub base: String,
+    /// The patches, by name.
+    pub patches: Vec<String>,
 }
 
 impl LockedStore<'_> {
     /// Keeps a check.
     pub fn save_check(&mut self, check: &CheckRecord) -> Result<CheckId, StoreError> {
         let patches = serde_json::Value::from(check.patches.clone()).to_string();
-        self.store.db.execute(
-            "INSERT INTO checks (created_ms, verdict, base, patches, document) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![check.created_ms, check.verdict, check.base, patches, check.document],
-        )?;
-        Ok(CheckId(self.store.db.last_insert_rowid()))
+        self.write(|change| {
+            change.execute(
+                "INSERT INTO checks (created_ms, verdict, base, patches, document) VALUES ($1, $2, $3, $4, $5)",
+                params![check.created_ms, check.verdict, check.base, patches, check.document],
+            )?;
+            Ok(CheckId(change.last_insert_rowid()))
+        })
     }
 }
 
@@ -62,22 +66,29 @@ impl Store {
     /// The checks, the newest first.
     pub fn checks(&self) -> Result<Vec<StoredCheck>, StoreError> {
         let mut select =
-            self.db.prepare("SELECT id, created_ms, verdict, base FROM checks ORDER BY id DESC")?;
-        let rows = select.query_map([], |row| {
-            Ok(StoredCheck {
-                id: CheckId(row.get(0)?),
+            self.db.prepare("SELECT id, created_ms, verdict, base, patches FROM checks ORDER BY id DESC")?;
+        let mut rows = select.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let id = CheckId(row.get(0)?);
+            let patches: String = row.get(4)?;
+            let patches = serde_json::from_str(&patches)
+                .map_err(|e| StoreError::Inconsistent(format!("check {id} cannot be read: {e}")))?;
+            found.push(StoredCheck {
+                id,
                 created_ms: row.get(1)?,
                 verdict: row.get(2)?,
                 base: row.get(3)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+                patches,
+            });
+        }
+        Ok(found)
     }
 
     /// The JSON document of a check.
     pub fn check_document(&self, check: CheckId) -> Result<String, StoreError> {
         self.db
-            .query_row("SELECT document FROM checks WHERE id = ?1", [check.0], |row| row.get(0))
+            .query_row("SELECT document FROM checks WHERE id = $1", [check.0], |row| row.get(0))
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("check {check}")))
     }

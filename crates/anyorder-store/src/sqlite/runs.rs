@@ -1,20 +1,21 @@
 //! Runs: durable before they are counted, never twice.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use anyorder_core::model::{
-    Excerpt, Executor, Failure, Order, OrderLabel, Phase, RunRecord, Signature, TestIx,
+    Ending, Excerpt, Executor, Failure, Order, OrderLabel, Phase, RunRecord, Signature, TestIx, TestResult,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{StoreError, SweepId};
 use crate::lock::LockedStore;
 use crate::open::Store;
-use crate::packed;
+use crate::packed::{self, Unpacked};
 
-/// Number of a run in its store, shown as `r17`; what `anyorder replay` takes.
+/// Number of a run in its store, shown as `r17`; what `anyorder replay` takes. It is given once and never again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub(crate) i64);
 
@@ -47,60 +48,68 @@ pub struct RunSummary {
     pub label: OrderLabel,
     /// 0 for the sweep's own run of the order.
     pub attempt: u32,
+    /// How it got its interpreter.
+    pub executor: Executor,
+    /// Whether it went through to its end in the order asked for.
+    pub complete: bool,
     /// When it was stored, in milliseconds since 1970.
     pub created_ms: i64,
 }
 
 impl LockedStore<'_> {
-    /// Stores runs in one transaction. A run that is there already (same sweep, order, attempt, executor and, for
-    /// `alone`, test) keeps its first record; its number is given.
+    /// Stores runs in one transaction. A run that is there already (same sweep, order and tests in it, attempt and
+    /// executor) keeps its first record; its number is given. Half a run is refused.
     pub fn save_runs(
         &mut self,
         sweep: SweepId,
         records: &[RunRecord],
         now_ms: i64,
     ) -> Result<Vec<RunId>, StoreError> {
-        if !self.store.dir.join("anyorder.db").exists() {
-            return Err(StoreError::Gone(self.store.dir.clone()));
-        }
-        let change = self.store.db.transaction()?;
-        let ids = records.iter().map(|r| save(&change, sweep, r, now_ms)).collect::<Result<Vec<_>, _>>()?;
-        change.commit()?;
-        Ok(ids)
+        records.iter().try_for_each(fit)?;
+        self.write(|change| records.iter().map(|r| save(change, sweep, r, now_ms)).collect())
     }
 }
 
+fn fit(record: &RunRecord) -> Result<(), StoreError> {
+    let unfit = |why| Err(StoreError::Unfit { label: record.order.label().to_string(), why });
+    if record.ending == Ending::Interrupted {
+        return unfit("it was interrupted");
+    }
+    if !record.is_accounted() {
+        return unfit("not every planned test has exactly one record");
+    }
+    Ok(())
+}
+
 fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Result<RunId, StoreError> {
-    let label = record.order.label();
-    let alone = *label == OrderLabel::Alone;
-    let subject = record.order.tests().last().filter(|_| alone).map_or(-1, |t| i64::from(t.0));
-    let key = params![sweep.0, label.to_string(), record.attempt, record.executor.word(), subject];
+    let label = record.order.label().to_string();
+    let sequence = sequence(record.order.tests());
     let known = db
         .prepare_cached(
-            "SELECT id FROM runs WHERE sweep = ?1 AND label = ?2 AND attempt = ?3 AND executor = ?4 AND subject = ?5",
+            "SELECT id FROM runs WHERE sweep = $1 AND label = $2 AND attempt = $3 AND executor = $4 AND sequence = $5",
         )?
-        .query_row(key, |row| row.get(0))
+        .query_row(params![sweep.0, label, record.attempt, record.executor.word(), sequence], |row| row.get(0))
         .optional()?;
     if let Some(id) = known {
         return Ok(RunId(id));
     }
     db.prepare_cached(
-        "INSERT INTO runs (sweep, label, attempt, executor, subject, ending, created_ms, record)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO runs (sweep, label, attempt, executor, sequence, complete, created_ms, record)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )?
     .execute(params![
         sweep.0,
-        label.to_string(),
+        label,
         record.attempt,
         record.executor.word(),
-        subject,
-        if record.ending.is_complete() { "completed" } else { "ended early" },
+        sequence,
+        record.ending.is_complete(),
         now_ms,
         packed::pack(record)
     ])?;
     let id = RunId(db.last_insert_rowid());
     let mut insert = db.prepare_cached(
-        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )?;
     for result in &record.results {
         let Some(failure) = &result.failure else { continue };
@@ -111,94 +120,119 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
             &*failure.signature.0,
             failure.text.head,
             failure.text.tail,
-            i64::try_from(failure.text.total_bytes).unwrap_or(i64::MAX)
+            failure.text.total_bytes.cast_signed()
         ])?;
     }
     Ok(id)
 }
 
+/// Digest of a sequence of tests: tells selections of one order apart.
+fn sequence(tests: &[TestIx]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    for test in tests {
+        hasher.update(&test.0.to_le_bytes());
+    }
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
+
+const SUMMARY: &str = "SELECT id, sweep, label, attempt, executor, complete, created_ms FROM runs";
+
 impl Store {
     /// The runs of a sweep, in the order in which they were stored.
     pub fn runs(&self, sweep: SweepId) -> Result<Vec<RunSummary>, StoreError> {
-        let mut select = self
-            .db
-            .prepare("SELECT id, sweep, label, attempt, created_ms FROM runs WHERE sweep = ?1 ORDER BY id")?;
-        let rows = select.query_map([sweep.0], summary)?;
-        rows.collect::<Result<Vec<_>, _>>()?.into_iter().collect()
+        self.summaries("WHERE sweep = $1 ORDER BY id", sweep.0)
+    }
+
+    /// The runs stored last, the newest first, `limit` of them at most.
+    pub fn recent_runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
+        self.summaries("ORDER BY id DESC LIMIT $1", i64::from(limit))
     }
 
     /// A run without its results.
     pub fn run(&self, run: RunId) -> Result<RunSummary, StoreError> {
-        self.db
-            .query_row(
-                "SELECT id, sweep, label, attempt, created_ms FROM runs WHERE id = ?1",
-                [run.0],
-                summary,
-            )
-            .optional()?
-            .ok_or_else(|| StoreError::Missing(format!("run {run}")))?
+        let found = self.summaries("WHERE id = $1", run.0)?.pop();
+        found.ok_or_else(|| StoreError::Missing(format!("run {run}")))
     }
 
-    /// A run with everything known of it.
+    fn summaries(&self, which: &'static str, parameter: i64) -> Result<Vec<RunSummary>, StoreError> {
+        let mut select = self.db.prepare_cached(&[SUMMARY, which].join(" "))?;
+        let mut rows = select.query([parameter])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(RunSummary {
+                id: RunId(row.get(0)?),
+                sweep: SweepId(row.get(1)?),
+                label: label_of(&row.get::<_, String>(2)?)?,
+                attempt: row.get(3)?,
+                executor: executor_of(&row.get::<_, String>(4)?)?,
+                complete: row.get(5)?,
+                created_ms: row.get(6)?,
+            });
+        }
+        Ok(found)
+    }
+
+    /// A run with everything known of it. Times are exact to the microsecond.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
-        let row = |row: &Row<'_>| {
+        let columns = |row: &Row<'_>| {
             Ok((
                 row.get::<_, String>(0)?,
                 row.get::<_, u32>(1)?,
                 row.get::<_, String>(2)?,
                 row.get::<_, Vec<u8>>(3)?,
-                row.get::<_, i64>(4)?,
+                row.get::<_, u32>(4)? as usize,
             ))
         };
         let (label, attempt, executor, record, tests) = self
             .db
-            .query_row(
-                "SELECT label, attempt, executor, record,
-                   (SELECT count(*) FROM tests JOIN sweeps ON sweeps.suite = tests.suite WHERE sweeps.id = runs.sweep)
-                 FROM runs WHERE id = ?1",
-                [run.0],
-                row,
-            )
+            .prepare_cached(
+                "SELECT label, attempt, executor, record, suites.size FROM runs
+                 JOIN sweeps ON sweeps.id = runs.sweep JOIN suites ON suites.id = sweeps.suite WHERE runs.id = $1",
+            )?
+            .query_row([run.0], columns)
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("run {run}")))?;
-        let mut unpacked = packed::unpack(&record).map_err(|source| StoreError::Packed { run, source })?;
-        self.add_failures(run, &mut unpacked.results)?;
-        let label = parse_label(&label)?;
-        let tests = usize::try_from(tests).unwrap_or(0);
-        let order = Order::partial(label, unpacked.order, tests)
-            .map_err(|e| StoreError::Inconsistent(format!("run {run} cannot be read: {e}")))?;
-        Ok(RunRecord {
-            order,
-            attempt,
-            executor: if executor == Executor::Fork.word() { Executor::Fork } else { Executor::Fresh },
-            results: unpacked.results,
-            ending: unpacked.ending,
-            wall: unpacked.wall,
-            fixture_setups: unpacked.fixture_setups,
-        })
+        let Unpacked { order, mut results, ending, wall, fixture_setups } =
+            packed::unpack(&record).map_err(|source| StoreError::Packed { run, source })?;
+        self.add_failures(run, &mut results)?;
+        let broken =
+            |why: &dyn fmt::Display| StoreError::Inconsistent(format!("run {run} cannot be read: {why}"));
+        let order = Order::partial(label_of(&label)?, order, tests).map_err(|e| broken(&e))?;
+        if let Ending::Crashed { culprit: Some(test), .. } | Ending::TimedOut { culprit: Some(test) } = ending
+            && test.get() >= tests
+        {
+            return Err(broken(&format_args!("test {} is not in the suite", test.0)));
+        }
+        let executor = executor_of(&executor)?;
+        let record = RunRecord { order, attempt, executor, results, ending, wall, fixture_setups };
+        if record.is_accounted() {
+            Ok(record)
+        } else {
+            Err(broken(&"its results are not those of its order"))
+        }
     }
 
-    fn add_failures(
-        &self,
-        run: RunId,
-        results: &mut [anyorder_core::model::TestResult],
-    ) -> Result<(), StoreError> {
+    fn add_failures(&self, run: RunId, results: &mut [TestResult]) -> Result<(), StoreError> {
         let mut select = self.db.prepare_cached(
-            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = ?1",
+            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = $1",
         )?;
         let mut rows = select.query([run.0])?;
-        let mut found = std::collections::HashMap::new();
+        let mut found = HashMap::new();
         while let Some(row) = rows.next()? {
             let phase: String = row.get(1)?;
+            let phase = Phase::from_word(&phase).ok_or_else(|| {
+                StoreError::Inconsistent(format!("run {run} has the unknown phase `{phase}`"))
+            })?;
             let signature: String = row.get(2)?;
-            let bytes: i64 = row.get(5)?;
             let failure = Failure {
-                phase: Phase::from_word(&phase).unwrap_or(Phase::Call),
+                phase,
                 signature: Signature(Arc::from(signature)),
                 text: Excerpt {
                     head: row.get(3)?,
                     tail: row.get(4)?,
-                    total_bytes: u64::try_from(bytes).unwrap_or(0),
+                    total_bytes: row.get::<_, i64>(5)?.cast_unsigned(),
                 },
             };
             found.insert(TestIx(row.get(0)?), failure);
@@ -210,18 +244,14 @@ impl Store {
     }
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<Result<RunSummary, StoreError>> {
-    let label: String = row.get(2)?;
-    let (id, sweep, attempt, created_ms) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(4)?);
-    Ok(parse_label(&label).map(|label| RunSummary {
-        id: RunId(id),
-        sweep: SweepId(sweep),
-        label,
-        attempt,
-        created_ms,
-    }))
+/// A label as it stands in a column.
+pub(super) fn label_of(text: &str) -> Result<OrderLabel, StoreError> {
+    text.parse().map_err(|e| StoreError::Inconsistent(format!("a stored order cannot be read: {e}")))
 }
 
-fn parse_label(text: &str) -> Result<OrderLabel, StoreError> {
-    text.parse().map_err(|e| StoreError::Inconsistent(format!("a stored run cannot be read: {e}")))
+fn executor_of(word: &str) -> Result<Executor, StoreError> {
+    [Executor::Fresh, Executor::Fork]
+        .into_iter()
+        .find(|e| e.word() == word)
+        .ok_or_else(|| StoreError::Inconsistent(format!("a stored run has the unknown executor `{word}`")))
 }

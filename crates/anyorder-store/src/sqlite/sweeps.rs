@@ -3,7 +3,8 @@
 use std::fmt;
 
 use anyorder_core::model::{OrderLabel, Suite, Tree};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{StoreError, suites};
 use crate::lock::LockedStore;
@@ -65,66 +66,91 @@ impl LockedStore<'_> {
     ) -> Result<Sweep, StoreError> {
         let labels =
             serde_json::Value::from(labels.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string();
-        let change = self.store.db.transaction()?;
-        let suite = suites::store(&change, suite)?;
-        if resume {
-            let found = change
-                .query_row(
-                    "SELECT id, finished_ms IS NOT NULL FROM sweeps
-                     WHERE tree_digest = ?1 AND environment_digest = ?2 AND plan_digest = ?3
-                       AND settings_digest = ?4 AND suite = ?5 AND labels = ?6
-                     ORDER BY id DESC LIMIT 1",
-                    params![
-                        key.tree_digest,
-                        key.environment_digest,
-                        key.plan_digest,
-                        key.settings_digest,
-                        suite,
-                        labels
-                    ],
-                    |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)),
-                )
-                .optional()?;
-            if let Some((id, finished)) = found {
-                change.commit()?;
-                let state = if finished { SweepState::Complete } else { SweepState::Resumed };
-                return Ok(Sweep { id: SweepId(id), state });
+        self.write(|change| {
+            let suite = suites::store(change, suite)?;
+            if resume && let Some(found) = newest(change, key, suite, &labels)? {
+                return Ok(found);
             }
-        }
-        change.execute(
-            "INSERT INTO sweeps (tree, tree_digest, environment_digest, plan_digest, settings_digest, suite, labels,
-               created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            change.execute(
+                "INSERT INTO sweeps (tree, tree_digest, environment_digest, plan_digest, settings_digest, suite, labels,
+                   created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                params![
+                    tree.to_string(),
+                    key.tree_digest,
+                    key.environment_digest,
+                    key.plan_digest,
+                    key.settings_digest,
+                    suite,
+                    labels,
+                    now_ms
+                ],
+            )?;
+            Ok(Sweep { id: SweepId(change.last_insert_rowid()), state: SweepState::New })
+        })
+    }
+
+    /// Notes that everything planned in a sweep has been run.
+    pub fn finish_sweep(&mut self, sweep: SweepId, now_ms: i64) -> Result<(), StoreError> {
+        self.write(|change| {
+            change.execute(
+                "UPDATE sweeps SET finished_ms = $1 WHERE id = $2 AND finished_ms IS NULL",
+                params![now_ms, sweep.0],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// The newest sweep of the same key, suite and orders.
+fn newest(db: &Connection, key: &SweepKey, suite: i64, labels: &str) -> Result<Option<Sweep>, StoreError> {
+    let found = db
+        .query_row(
+            "SELECT id, finished_ms IS NOT NULL FROM sweeps
+             WHERE tree_digest = $1 AND environment_digest = $2 AND plan_digest = $3
+               AND settings_digest = $4 AND suite = $5 AND labels = $6
+             ORDER BY id DESC LIMIT 1",
             params![
-                tree.to_string(),
                 key.tree_digest,
                 key.environment_digest,
                 key.plan_digest,
                 key.settings_digest,
                 suite,
-                labels,
-                now_ms
+                labels
             ],
-        )?;
-        let id = SweepId(change.last_insert_rowid());
-        change.commit()?;
-        Ok(Sweep { id, state: SweepState::New })
-    }
-
-    /// Notes that everything planned in a sweep has been run.
-    pub fn finish_sweep(&mut self, sweep: SweepId, now_ms: i64) -> Result<(), StoreError> {
-        self.store.db.execute(
-            "UPDATE sweeps SET finished_ms = ?2 WHERE id = ?1 AND finished_ms IS NULL",
-            params![sweep.0, now_ms],
-        )?;
-        Ok(())
-    }
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    Ok(found.map(|(id, finished)| Sweep {
+        id: SweepId(id),
+        state: if finished { SweepState::Complete } else { SweepState::Resumed },
+    }))
 }
 
 impl Store {
+    /// The newest sweep of this key that was run to its end, whatever its suite: what may be taken instead of running.
+    pub fn find_complete(&self, key: &SweepKey) -> Result<Option<SweepId>, StoreError> {
+        let found = self
+            .db
+            .query_row(
+                "SELECT id FROM sweeps
+                 WHERE tree_digest = $1 AND environment_digest = $2 AND plan_digest = $3
+                   AND settings_digest = $4 AND finished_ms IS NOT NULL
+                 ORDER BY id DESC LIMIT 1",
+                params![key.tree_digest, key.environment_digest, key.plan_digest, key.settings_digest],
+                |row| row.get(0),
+            )
+            .optional()?;
+        Ok(found.map(SweepId))
+    }
+
     /// The suite of a sweep.
     pub fn suite_of(&self, sweep: SweepId) -> Result<Suite, StoreError> {
-        let id = |row: &Row<'_>| row.get(0);
-        let suite = self.db.query_row("SELECT suite FROM sweeps WHERE id = ?1", [sweep.0], id).optional()?;
-        suites::load(&self.db, suite.ok_or_else(|| StoreError::Missing(format!("sweep {sweep}")))?)
+        suites::load(&self.db, self.of_sweep(sweep, "SELECT suite FROM sweeps WHERE id = $1")?)
+    }
+
+    /// One column of a sweep.
+    pub(super) fn of_sweep<T: FromSql>(&self, sweep: SweepId, sql: &'static str) -> Result<T, StoreError> {
+        let found = self.db.query_row(sql, [sweep.0], |row| row.get(0)).optional()?;
+        found.ok_or_else(|| StoreError::Missing(format!("sweep {sweep}")))
     }
 }

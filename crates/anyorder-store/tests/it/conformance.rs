@@ -1,129 +1,384 @@
-//! What every back end must do, whichever it is.
+//! What every back end answers alike. A new back end gets the whole suite by one line at the end of this file.
 
-use anyorder_core::model::{OrderLabel, Suite, TestId, Tree};
-use anyorder_store::{CheckRecord, RunId, Store, SweepState};
+use std::time::Duration;
 
-use crate::sample::{alone, key, run, seed, suite};
+use anyorder_core::model::{
+    Ending, Executor, OrderLabel, Outcome, Phase, RunRecord, Seed, TestIx, TestResult, Tree,
+};
+use anyorder_store::{
+    Artefact, CheckRecord, RunId, Store, StoreError, SweepId, SweepKey, SweepState, order_file,
+    read_order_file,
+};
 
-const LABELS: [OrderLabel; 2] = [OrderLabel::Default, OrderLabel::Alone];
+use super::samples::{failing, failure, hostile_names, key, run, seed, suite, suite_of, sweep};
 
-fn fresh() -> (tempfile::TempDir, Store) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(&dir.path().join(".anyorder")).unwrap();
-    (dir, store)
+/// A place where one store of a back end stands. It is empty at first and can be opened again and again.
+trait Place {
+    fn new() -> Self;
+    fn open(&self) -> Store;
 }
 
-#[test]
-fn a_run_comes_back_as_it_was_stored() {
-    let (_dir, mut store) = fresh();
-    let suite = suite(30);
-    let mut locked = store.lock().unwrap();
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &LABELS, 1, false).unwrap();
-    let records = [run(OrderLabel::Default, 30, 0), run(seed(-3), 30, 2), alone(7, 30)];
-    let ids = locked.save_runs(sweep.id, &records, 5).unwrap();
-    for (id, record) in ids.iter().zip(&records) {
-        assert_eq!(locked.load_run(*id).unwrap(), *record);
+/// Stores in one sweep of a new store, and gives the numbers.
+fn save(store: &mut Store, sweep: SweepId, records: &[RunRecord]) -> Vec<RunId> {
+    store.lock().unwrap().save_runs(sweep, records, 7).unwrap()
+}
+
+fn new_sweep(store: &mut Store, tests: u32, labels: &[OrderLabel]) -> SweepId {
+    sweep(&mut store.lock().unwrap(), "a", &suite(tests), labels)
+}
+
+fn a_run_comes_back_as_it_was(place: &impl Place) {
+    let suite = suite(400);
+    let mut store = place.open();
+    let id = sweep(&mut store.lock().unwrap(), "a", &suite, &[OrderLabel::Default]);
+    let mut records = Vec::new();
+    let endings = [
+        Ending::Completed,
+        Ending::Crashed { culprit: None, how: "exited 0 before the end".to_owned() },
+        Ending::Crashed { culprit: Some(TestIx(399)), how: "killed by signal 11\0\u{1b}[2J".to_owned() },
+        Ending::TimedOut { culprit: None },
+        Ending::TimedOut { culprit: Some(TestIx(0)) },
+        Ending::OutOfOrder { position: 3 },
+    ];
+    for (attempt, ending) in (0..).zip(endings) {
+        for executor in [Executor::Fresh, Executor::Fork] {
+            let backwards: Vec<u32> = (0..400).rev().collect();
+            let mut record = run(OrderLabel::SeedReverse(Seed(i128::MIN)), &backwards, &suite);
+            for (n, result) in record.results.iter_mut().enumerate() {
+                result.outcome = Outcome::ALL[n % 9];
+                result.duration = Duration::from_micros(1 << (n % 63));
+                let phase = [Phase::Setup, Phase::Call, Phase::Teardown][n % 3];
+                result.failure = result.outcome.is_bad().then(|| failure(phase, &format!("text {n} \0 é")));
+            }
+            record.attempt = attempt;
+            record.executor = executor;
+            record.ending = ending.clone();
+            record.fixture_setups = (attempt % 2 == 0).then_some(u32::MAX);
+            if let Ending::OutOfOrder { position } = ending {
+                record.results[position..].reverse();
+            }
+            records.push(record);
+        }
     }
-    let listed = locked.runs(sweep.id).unwrap();
-    assert_eq!(listed.iter().map(|r| r.id).collect::<Vec<_>>(), ids);
-    assert_eq!(listed[1].label, seed(-3));
-    assert_eq!((listed[1].attempt, listed[1].created_ms), (2, 5));
-    assert_eq!(ids[0].to_string().parse(), Ok(ids[0]));
+    let numbers = save(&mut store, id, &records);
+    drop(store);
+    let store = place.open();
+    for (number, record) in numbers.iter().zip(&records) {
+        assert_eq!(store.load_run(*number).unwrap(), *record);
+        let summary = store.run(*number).unwrap();
+        assert_eq!((summary.sweep, &summary.label), (id, record.order.label()));
+        assert_eq!((summary.attempt, summary.executor), (record.attempt, record.executor));
+        assert_eq!((summary.complete, summary.created_ms), (record.ending == Ending::Completed, 7));
+    }
+    assert_eq!(store.runs(id).unwrap().iter().map(|r| r.id).collect::<Vec<_>>(), numbers);
+    let newest: Vec<RunId> = store.recent_runs(2).unwrap().iter().map(|r| r.id).collect();
+    assert_eq!(newest, [numbers[11], numbers[10]]);
 }
 
-#[test]
-fn the_same_run_counts_once_and_keeps_its_first_record() {
-    let (_dir, mut store) = fresh();
+fn hostile_names_come_back_exactly(place: &impl Place) {
+    let names = hostile_names();
+    let suite = suite_of(&names);
+    let mut store = place.open();
+    let mut locked = store.lock().unwrap();
+    let labels: Vec<OrderLabel> = names.iter().map(|n| OrderLabel::List(n.clone())).collect();
+    let id = sweep(&mut locked, "hostile", &suite, &labels);
+    let mut records = Vec::new();
+    for (n, name) in (0_u32..).zip(&names) {
+        records.push(failing(
+            run(labels[n as usize].clone(), &[n, 0, 1, 2][..=usize::from(n > 2) * 3], &suite),
+            n,
+            name,
+        ));
+    }
+    let numbers = locked.save_runs(id, &records, 1).unwrap();
+    let order = order_file(suite.tests().iter().map(|t| t.id.clone()));
+    locked.write_artefact(numbers[0], Artefact::OrderFile, order.as_bytes()).unwrap();
+    drop(store);
+
+    let store = place.open();
+    assert_eq!(store.suite_of(id).unwrap(), suite);
+    assert_eq!(store.labels_of(id).unwrap(), labels);
+    for (number, record) in numbers.iter().zip(&records) {
+        assert_eq!(store.load_run(*number).unwrap(), *record);
+    }
+    let matrix = store.matrix(id).unwrap();
+    for (n, test) in suite.indices().take(names.len()).enumerate() {
+        assert_eq!(matrix.get(n, test), Outcome::Failed, "{:?}", names[n]);
+    }
+    let order = store.read_artefact(numbers[0], Artefact::OrderFile).unwrap().unwrap();
+    let ids = read_order_file(std::str::from_utf8(&order).unwrap()).unwrap();
+    assert_eq!(ids, suite.tests().iter().map(|t| t.id.clone()).collect::<Vec<_>>());
+}
+
+fn a_run_is_stored_once(place: &impl Place) {
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 3, &[seed(1)]);
+    let suite = suite(3);
+    let first = run(seed(1), &[2, 0, 1], &suite);
+    let numbers = save(&mut store, id, std::slice::from_ref(&first));
+    let later = failing(first.clone(), 0, "another outcome of the same run");
+    assert_eq!(save(&mut store, id, &[later.clone(), later]), [numbers[0], numbers[0]]);
+    assert_eq!(store.load_run(numbers[0]).unwrap(), first);
+    assert_eq!(store.runs(id).unwrap().len(), 1);
+}
+
+fn runs_that_differ_in_anything_are_different_runs(place: &impl Place) {
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 4, &[seed(1)]);
+    let other = new_sweep(&mut store, 4, &[seed(1)]);
     let suite = suite(4);
-    let mut locked = store.lock().unwrap();
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &LABELS, 1, false).unwrap();
-    let first = locked.save_runs(sweep.id, &[run(OrderLabel::Default, 4, 0)], 1).unwrap();
-    let mut other = run(OrderLabel::Default, 4, 0);
-    other.fixture_setups = Some(99);
-    let again = locked.save_runs(sweep.id, &[other], 2).unwrap();
-    assert_eq!(first, again);
-    assert_eq!(locked.load_run(first[0]).unwrap().fixture_setups, Some(3));
-    // Runs of different tests alone, and reruns, are different runs.
-    let more = [alone(0, 4), alone(1, 4), alone(1, 4), run(OrderLabel::Default, 4, 1)];
-    locked.save_runs(sweep.id, &more, 3).unwrap();
-    assert_eq!(locked.runs(sweep.id).unwrap().len(), 4);
-}
-
-#[test]
-fn a_sweep_is_found_again_by_key_suite_and_orders_only() {
-    let (_dir, mut store) = fresh();
-    let suite_a = suite(4);
-    let mut locked = store.lock().unwrap();
-    let mut begin = |tree: &str, suite: &Suite, labels: &[OrderLabel], resume| {
-        locked.begin_or_resume(&key(tree), &Tree::Base, suite, labels, 1, resume).unwrap()
-    };
-    let first = begin("t", &suite_a, &LABELS, true);
-    assert_eq!(first.state, SweepState::New);
-    let again = begin("t", &suite_a, &LABELS, true);
-    assert_eq!((again.id, again.state), (first.id, SweepState::Resumed));
-    assert_ne!(begin("t", &suite_a, &LABELS, false).id, first.id);
-    assert_eq!(begin("other tree", &suite_a, &LABELS, true).state, SweepState::New);
-    assert_eq!(begin("t", &suite(5), &LABELS, true).state, SweepState::New);
-    assert_eq!(begin("t", &suite_a, &LABELS[..1], true).state, SweepState::New);
-}
-
-#[test]
-fn a_finished_sweep_is_complete_and_knows_its_suite() {
-    let (_dir, mut store) = fresh();
-    let suite = suite(12);
-    let mut locked = store.lock().unwrap();
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &LABELS, 1, true).unwrap();
-    locked.finish_sweep(sweep.id, 9).unwrap();
-    let again = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &LABELS, 10, true).unwrap();
-    assert_eq!((again.id, again.state), (sweep.id, SweepState::Complete));
-    assert_eq!(locked.suite_of(sweep.id).unwrap(), suite);
-}
-
-#[test]
-fn hostile_ids_are_distinct_and_come_back_to_the_letter() {
-    let (_dir, mut store) = fresh();
-    let names: Vec<serde_json::Value> = serde_json::from_str(include_str!("data/names.json")).unwrap();
-    let mut ids: Vec<String> = names
-        .iter()
-        .map(|n| n.as_str().or_else(|| n["name"].as_str()).map_or_else(|| n.to_string(), str::to_owned))
-        .collect();
-    ids.push("x".repeat(100_000));
-    ids.extend(["Case".to_owned(), "case".to_owned(), "é".to_owned(), "e\u{301}".to_owned()]);
-    ids.sort();
-    ids.dedup();
-    assert!(ids.len() > 70, "{}", ids.len());
-    let suite = Suite::from_raw_ids(ids.iter().map(String::as_str).chain(["case"]));
-    let mut locked = store.lock().unwrap();
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &LABELS, 1, false).unwrap();
-    let back = locked.suite_of(sweep.id).unwrap();
-    assert_eq!(back, suite);
-    assert!(back.find(&TestId::repeated("case", 2)).is_some());
-}
-
-#[test]
-fn checks_are_listed_newest_first_and_open_whole() {
-    let (_dir, mut store) = fresh();
-    let mut locked = store.lock().unwrap();
-    let check = |n: i64| CheckRecord {
-        created_ms: n,
-        verdict: "block".to_owned(),
-        base: "abc".to_owned(),
-        patches: vec!["a b.diff".to_owned()],
-        document: format!("{{\"n\":{n}}}"),
-    };
-    let first = locked.save_check(&check(1)).unwrap();
-    let second = locked.save_check(&check(2)).unwrap();
-    let listed: Vec<_> = locked.checks().unwrap().into_iter().map(|c| c.id).collect();
-    assert_eq!(listed, [second, first]);
-    assert_eq!(locked.check_document(first).unwrap(), "{\"n\":1}");
-}
-
-#[test]
-fn what_is_not_there_is_an_error_that_names_it() {
-    let (_dir, store) = fresh();
-    let run: RunId = "r404".parse().unwrap();
-    assert_eq!(store.load_run(run).unwrap_err().to_string(), "there is no run r404 in the store");
-    for text in ["", "r", "404", "r-1", "rx", "r1.5"] {
-        assert!(text.parse::<RunId>().is_err(), "{text}");
+    let first = run(seed(1), &[2, 0, 1, 3], &suite);
+    let records = [
+        first.clone(),
+        RunRecord { attempt: 1, ..first.clone() },
+        RunRecord { executor: Executor::Fresh, ..first.clone() },
+        run(seed(2), &[2, 0, 1, 3], &suite),
+        run(OrderLabel::SeedReverse(Seed(1)), &[2, 0, 1, 3], &suite),
+        // Selections of one order.
+        run(seed(1), &[2, 0, 1], &suite),
+        run(seed(1), &[2, 0], &suite),
+        run(seed(1), &[0, 2], &suite),
+        run(seed(1), &[], &suite),
+    ];
+    let numbers = save(&mut store, id, &records);
+    assert!(numbers.windows(2).all(|n| n[0] < n[1]), "{numbers:?}");
+    assert_ne!(save(&mut store, other, &records[..1]), numbers[..1]);
+    assert_eq!(save(&mut store, id, &records), numbers);
+    for (number, record) in numbers.iter().zip(&records) {
+        assert_eq!(store.load_run(*number).unwrap(), *record);
     }
 }
+
+fn each_test_alone_is_a_run_of_one_column(place: &impl Place) {
+    let suite = suite(50);
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 50, &[OrderLabel::Default, OrderLabel::Alone]);
+    // Each declares to need the first test, which fails wherever it is not the subject.
+    let alone: Vec<RunRecord> = (0..50)
+        .map(|n| match n {
+            0 => run(OrderLabel::Alone, &[0], &suite),
+            _ => failing(run(OrderLabel::Alone, &[0, n], &suite), 0, "needed"),
+        })
+        .collect();
+    let numbers = save(&mut store, id, &alone[..40]);
+    assert_eq!(save(&mut store, id, &alone[30..40]), numbers[30..]);
+    let matrix = store.matrix(id).unwrap();
+    for n in 0..50 {
+        let wanted = if n < 40 { Outcome::Passed } else { Outcome::Absent };
+        assert_eq!(matrix.get(1, TestIx(n)), wanted, "{n}");
+        assert_eq!(matrix.get(0, TestIx(n)), Outcome::Absent);
+    }
+}
+
+fn the_matrix_is_made_of_the_sweeps_own_runs(place: &impl Place) {
+    let suite = suite(3);
+    let labels = [OrderLabel::Default, OrderLabel::Reverse, seed(1)];
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 3, &labels);
+    let other = new_sweep(&mut store, 3, &labels);
+    let reverse = run(OrderLabel::Reverse, &[2, 1, 0], &suite);
+    let records = [
+        failing(run(OrderLabel::Default, &[0, 1, 2], &suite), 1, "x"),
+        reverse.clone(),
+        // A rerun, a replay in a fresh interpreter, and an order that was not planned.
+        failing(RunRecord { attempt: 1, ..reverse.clone() }, 0, "x"),
+        failing(RunRecord { executor: Executor::Fresh, ..reverse.clone() }, 0, "x"),
+        failing(run(seed(9), &[2, 1, 0], &suite), 0, "x"),
+    ];
+    save(&mut store, id, &records);
+    save(&mut store, other, &[failing(reverse, 0, "x")]);
+    let matrix = store.matrix(id).unwrap();
+    assert_eq!(matrix.labels(), labels);
+    let vectors: Vec<String> = suite.indices().map(|t| matrix.vector(t).to_string()).collect();
+    assert_eq!(vectors, ["PP-", "FP-", "PP-"]);
+}
+
+fn half_a_run_is_refused_and_its_batch_with_it(place: &impl Place) {
+    let suite = suite(3);
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 3, &[seed(1)]);
+    let whole = run(seed(1), &[0, 1, 2], &suite);
+    let mut interrupted = run(seed(2), &[0, 1, 2], &suite);
+    interrupted.ending = Ending::Interrupted;
+    let mut lost = run(seed(2), &[0, 1, 2], &suite);
+    lost.results.pop();
+    let mut twice = run(seed(2), &[0, 1, 2], &suite);
+    twice.results[0].test = TestIx(1);
+    let mut outside = run(seed(2), &[0, 1, 2], &suite);
+    outside.results.push(TestResult { test: TestIx(3), ..outside.results[0].clone() });
+    for half in [interrupted, lost, twice, outside] {
+        let error = store.lock().unwrap().save_runs(id, &[whole.clone(), half], 1).unwrap_err();
+        assert!(matches!(error, StoreError::Unfit { .. }), "{error:?}");
+    }
+    assert!(store.runs(id).unwrap().is_empty());
+}
+
+fn a_sweep_goes_on_where_it_was(place: &impl Place) {
+    let suite = suite(3);
+    let labels = [OrderLabel::Default, seed(1)];
+    let mut store = place.open();
+    let begin = |store: &mut Store, key: &SweepKey, resume| {
+        store.lock().unwrap().begin_or_resume(key, &Tree::Base, &suite, &labels, 5, resume).unwrap()
+    };
+    let mine = key("mine");
+    let first = begin(&mut store, &mine, true);
+    assert_eq!(first.state, SweepState::New);
+    save(&mut store, first.id, &[run(OrderLabel::Default, &[0, 1, 2], &suite)]);
+    drop(store);
+
+    let mut store = place.open();
+    let again = begin(&mut store, &mine, true);
+    assert_eq!((again.id, again.state), (first.id, SweepState::Resumed));
+    assert_eq!(store.runs(again.id).unwrap().len(), 1);
+    assert_eq!(store.find_complete(&mine).unwrap(), None);
+    store.lock().unwrap().finish_sweep(first.id, 6).unwrap();
+    let done = begin(&mut store, &mine, true);
+    assert_eq!((done.id, done.state), (first.id, SweepState::Complete));
+
+    let anew = begin(&mut store, &mine, false);
+    assert_eq!(anew.state, SweepState::New);
+    assert_ne!(anew.id, first.id);
+    assert_eq!(begin(&mut store, &mine, true).id, anew.id, "the newest counts");
+    assert_eq!(store.find_complete(&mine).unwrap(), Some(first.id));
+}
+
+fn a_sweep_of_anything_else_is_another(place: &impl Place) {
+    let mut store = place.open();
+    let mut locked = store.lock().unwrap();
+    let labels = [OrderLabel::Default, seed(1)];
+    let base = key("mine");
+    let first = locked.begin_or_resume(&base, &Tree::Base, &suite(3), &labels, 5, true).unwrap();
+    locked.finish_sweep(first.id, 6).unwrap();
+    let other = || "other".to_owned();
+    let keys = [
+        SweepKey { tree_digest: other(), ..base.clone() },
+        SweepKey { environment_digest: other(), ..base.clone() },
+        SweepKey { plan_digest: other(), ..base.clone() },
+        SweepKey { settings_digest: other(), ..base.clone() },
+    ];
+    for key in &keys {
+        assert_eq!(locked.find_complete(key).unwrap(), None);
+        let sweep = locked.begin_or_resume(key, &Tree::Base, &suite(3), &labels, 5, true).unwrap();
+        assert_eq!(sweep.state, SweepState::New, "{key:?}");
+    }
+    let state = |locked: &mut anyorder_store::LockedStore<'_>, n, labels: &[OrderLabel]| {
+        locked.begin_or_resume(&base, &Tree::Base, &suite(n), labels, 5, true).unwrap().state
+    };
+    assert_eq!(state(&mut locked, 4, &labels), SweepState::New);
+    assert_eq!(state(&mut locked, 3, &labels[..1]), SweepState::New);
+    assert_eq!(state(&mut locked, 3, &labels), SweepState::Complete);
+}
+
+fn checks_are_kept_the_newest_first(place: &impl Place) {
+    let mut store = place.open();
+    let record = |n: i64| CheckRecord {
+        created_ms: n,
+        verdict: "review".to_owned(),
+        base: format!("main~{n}"),
+        patches: hostile_names(),
+        document: format!("{{\"n\": {n}}}"),
+    };
+    let ids: Vec<_> = (0..3).map(|n| store.lock().unwrap().save_check(&record(n)).unwrap()).collect();
+    drop(store);
+    let store = place.open();
+    let checks = store.checks().unwrap();
+    assert_eq!(checks.iter().map(|c| c.id).collect::<Vec<_>>(), [ids[2], ids[1], ids[0]]);
+    assert_eq!(checks[0].patches, hostile_names());
+    assert_eq!((checks[0].created_ms, &*checks[0].verdict, &*checks[0].base), (2, "review", "main~2"));
+    assert_eq!(store.check_document(ids[1]).unwrap(), "{\"n\": 1}");
+}
+
+fn artefacts_are_whole_and_replaced_whole(place: &impl Place) {
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 1, &[seed(1)]);
+    let number = save(&mut store, id, &[run(seed(1), &[0], &suite(1))])[0];
+    assert_eq!(store.read_artefact(number, Artefact::JunitXml).unwrap(), None);
+    let locked = store.lock().unwrap();
+    for bytes in [&b"<long/>\0\xff"[..], b"short"] {
+        locked.write_artefact(number, Artefact::JunitXml, bytes).unwrap();
+        assert_eq!(locked.read_artefact(number, Artefact::JunitXml).unwrap().unwrap(), bytes);
+    }
+    assert_eq!(locked.read_artefact(number, Artefact::Output).unwrap(), None);
+}
+
+fn what_is_not_there_is_an_error_that_names_it(place: &impl Place) {
+    let mut store = place.open();
+    let run: RunId = "r17".parse().unwrap();
+    for error in [store.run(run).unwrap_err(), store.load_run(run).unwrap_err()] {
+        assert_eq!(error.to_string(), "there is no run r17 in the store");
+    }
+    let sweep = new_sweep(&mut store, 1, &[seed(1)]);
+    let empty = PlaceOfNothing::open();
+    let error = empty.store.matrix(sweep).unwrap_err();
+    assert_eq!(error.to_string(), format!("there is no sweep {sweep} in the store"));
+}
+
+fn stats_count_what_is_stored(place: &impl Place) {
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 2, &[seed(1)]);
+    let numbers = save(&mut store, id, &[run(seed(1), &[0, 1], &suite(2)), run(seed(2), &[0, 1], &suite(2))]);
+    store.lock().unwrap().write_artefact(numbers[0], Artefact::Output, b"12345").unwrap();
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.sweeps, stats.runs, stats.checks, stats.artefact_bytes), (1, 2, 0, 5));
+    assert!(stats.database_bytes > 0);
+}
+
+/// A store in which nothing was ever stored.
+struct PlaceOfNothing {
+    store: Store,
+    _dir: tempfile::TempDir,
+}
+
+impl PlaceOfNothing {
+    fn open() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { store: Store::open(dir.path()).unwrap(), _dir: dir }
+    }
+}
+
+macro_rules! conformance_suite {
+    ($back_end:ident, $place:ty) => {
+        conformance_suite!(@stamp $back_end, $place,
+            a_run_comes_back_as_it_was
+            hostile_names_come_back_exactly
+            a_run_is_stored_once
+            runs_that_differ_in_anything_are_different_runs
+            each_test_alone_is_a_run_of_one_column
+            the_matrix_is_made_of_the_sweeps_own_runs
+            half_a_run_is_refused_and_its_batch_with_it
+            a_sweep_goes_on_where_it_was
+            a_sweep_of_anything_else_is_another
+            checks_are_kept_the_newest_first
+            artefacts_are_whole_and_replaced_whole
+            what_is_not_there_is_an_error_that_names_it
+            stats_count_what_is_stored
+        );
+    };
+    (@stamp $back_end:ident, $place:ty, $($test:ident)*) => {
+        mod $back_end {
+            use super::Place;
+
+            $(
+                #[test]
+                fn $test() {
+                    super::$test(&<$place>::new());
+                }
+            )*
+        }
+    };
+}
+
+/// SQLite in a folder.
+struct Folder(tempfile::TempDir);
+
+impl Place for Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn open(&self) -> Store {
+        Store::open(self.0.path()).unwrap()
+    }
+}
+
+conformance_suite!(sqlite, super::Folder);

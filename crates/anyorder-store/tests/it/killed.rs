@@ -1,78 +1,99 @@
-//! kill -9 at random instants: what was acknowledged is there, once.
+//! kill -9 at random instants: what was acknowledged is there, and nothing is there twice.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyorder_core::model::{OrderLabel, Tree};
-use anyorder_store::{Store, SweepState};
+use anyorder_core::model::{OrderLabel, RunRecord, Suite, Tree};
+use anyorder_store::{RunId, Store};
 
-use crate::sample::{key, run, seed, suite};
+use super::{child, samples};
 
-const VARIABLE: &str = "ANYORDER_STORE_TEST_DIR";
-const TESTS: usize = 40;
+const TESTS: u32 = 60;
 
-fn labels() -> Vec<OrderLabel> {
-    vec![OrderLabel::Default]
+/// The `n`-th thing that the writer stores: mostly one run, sometimes a batch.
+fn batch(n: u32, suite: &Suite) -> Vec<RunRecord> {
+    let all: Vec<u32> = (0..TESTS).collect();
+    let one = |label, attempt, tests: &[u32]| RunRecord { attempt, ..samples::run(label, tests, suite) };
+    match n % 4 {
+        0 => (0..20).map(|t| one(OrderLabel::Alone, n, &[t])).collect(),
+        _ => vec![samples::failing(one(OrderLabel::Default, n, &all), n % TESTS, &"long text ".repeat(500))],
+    }
 }
 
-/// Not a test by itself: the process that is killed. Stores runs and says so, until it is ended.
-#[test]
-fn the_writer_that_is_killed() {
-    #[expect(clippy::disallowed_methods, reason = "tells the writer's process from the test's")]
-    let Some(dir) = std::env::var_os(VARIABLE) else { return };
-    let mut store = Store::open(Path::new(&dir)).unwrap();
-    let mut locked = store.lock().unwrap();
-    let suite = suite(TESTS);
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite, &labels(), 1, true).unwrap();
-    let done = locked.runs(sweep.id).unwrap().len();
-    let mut out = std::io::stdout().lock();
-    for n in (0..).skip(done) {
-        locked.save_runs(sweep.id, &[run(seed(n), TESTS, 0)], n.try_into().unwrap()).unwrap();
-        writeln!(out, "stored {n}").unwrap();
-        out.flush().unwrap();
+/// Stores batch after batch until it is killed, saying each after it was acknowledged.
+fn write_forever(dir: &Path) {
+    let mut store = Store::open(dir).unwrap();
+    let mut store = store.lock().unwrap();
+    let suite = samples::suite(TESTS);
+    let labels = [OrderLabel::Default, OrderLabel::Alone];
+    let sweep =
+        store.begin_or_resume(&samples::key("killed"), &Tree::Base, &suite, &labels, 0, true).unwrap();
+    let first = store.runs(sweep.id).unwrap().iter().map(|r| r.attempt).max().unwrap_or(0);
+    // The last batch is stored again, as an engine would that was killed before it heard of its own commit.
+    for n in first.. {
+        for id in store.save_runs(sweep.id, &batch(n, &suite), 0).unwrap() {
+            child::say(&format!("{n} {id}"));
+        }
     }
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_and_nothing_is_there_twice() {
+fn a_killed_writer_loses_nothing_and_stores_nothing_twice() {
+    if let Some(dir) = child::folder() {
+        write_forever(&dir);
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
-    let mut acknowledged = BTreeSet::new();
-    for round in 0..20_u64 {
-        #[expect(clippy::disallowed_methods, reason = "the test starts itself")]
-        let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["killed::the_writer_that_is_killed", "--exact", "--nocapture"])
-            .env(VARIABLE, dir.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
-        let first = lines.by_ref().map_while(Result::ok).find_map(|l| number(&l));
-        acknowledged.extend(first);
-        std::thread::sleep(Duration::from_micros(round * 1_700));
+    let mut acknowledged: BTreeSet<(u32, RunId)> = BTreeSet::new();
+    let mut instant = 0x2545_f491_u32;
+    for round in 0..20 {
+        let mut writer =
+            child::command("killed::a_killed_writer_loses_nothing_and_stores_nothing_twice", dir.path())
+                .spawn()
+                .unwrap();
+        let mut stdout = writer.stdout.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            stdout.read_to_end(&mut said).unwrap();
+            said
+        });
+        // The first rounds end while the store is being made or opened.
+        instant = instant.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        std::thread::sleep(Duration::from_micros(u64::from(instant >> 8) % (5_000 << (round / 3))));
         writer.kill().unwrap();
-        acknowledged.extend(lines.map_while(Result::ok).filter_map(|l| number(&l)));
         writer.wait().unwrap();
+        for line in child::said(&reader.join().unwrap()) {
+            let (n, id) = line.split_once(' ').unwrap();
+            acknowledged.insert((n.parse().unwrap(), id.parse().unwrap()));
+        }
+        check(dir.path(), &acknowledged);
     }
-    let mut store = Store::open(dir.path()).unwrap();
-    let mut locked = store.lock().unwrap();
-    let sweep = locked.begin_or_resume(&key("t"), &Tree::Base, &suite(TESTS), &labels(), 1, true).unwrap();
-    assert_eq!(sweep.state, SweepState::Resumed);
-    let stored: Vec<OrderLabel> = locked.runs(sweep.id).unwrap().into_iter().map(|r| r.label).collect();
-    let unique: BTreeSet<&OrderLabel> = stored.iter().collect();
-    assert_eq!(unique.len(), stored.len());
-    assert!(acknowledged.len() >= 20, "{}", acknowledged.len());
-    for n in acknowledged {
-        assert!(unique.contains(&seed(n)), "run {n} was acknowledged and is lost");
-    }
-    for run in locked.runs(sweep.id).unwrap() {
-        assert_eq!(locked.load_run(run.id).unwrap().results.len(), TESTS);
-    }
+    assert!(acknowledged.len() > 100, "the writer hardly wrote: {}", acknowledged.len());
 }
 
-fn number(line: &str) -> Option<i128> {
-    line.split("stored ").nth(1)?.trim().parse().ok()
+fn check(dir: &Path, acknowledged: &BTreeSet<(u32, RunId)>) {
+    let mut store = Store::open(dir).unwrap();
+    let integrity: String = rusqlite::Connection::open(dir.join("anyorder.db"))
+        .unwrap()
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(integrity, "ok");
+    let suite = samples::suite(TESTS);
+    let labels = [OrderLabel::Default, OrderLabel::Alone];
+    // The dead writer holds nothing.
+    let mut store = store.lock().unwrap();
+    let sweep =
+        store.begin_or_resume(&samples::key("killed"), &Tree::Base, &suite, &labels, 0, true).unwrap();
+    let runs = store.runs(sweep.id).unwrap();
+    let stored: BTreeSet<(u32, RunId)> = runs.iter().map(|r| (r.attempt, r.id)).collect();
+    assert!(acknowledged.is_subset(&stored), "{:?}", acknowledged.difference(&stored));
+    // Nothing is missing in between, nothing is half there, nothing is twice.
+    let mut found = runs.iter().map(|r| store.load_run(r.id).unwrap());
+    let batches = runs.iter().map(|r| r.attempt + 1).max().unwrap_or(0);
+    for wanted in (0..batches).flat_map(|n| batch(n, &suite)) {
+        assert_eq!(found.next(), Some(wanted));
+    }
+    assert_eq!(found.next(), None);
 }

@@ -1,6 +1,10 @@
-//! The store against what can happen to it. `conformance` is what every back end must pass.
+//! The store as its callers see it.
 
+mod child;
 mod conformance;
-mod faults;
 mod killed;
-mod sample;
+mod locking;
+mod opening;
+mod samples;
+mod size;
+mod statements;

@@ -54,7 +54,7 @@ fn exit_code(project: &Project, measured: &Measured) -> ExitCode {
     let found = |class| measured.result.classes.of(class).next().is_some();
     if found(Class::OrderSensitive) || found(Class::Flaky) {
         ExitCode::Found
-    } else if measured.book.unfinished() > 0 {
+    } else if measured.book.unfinished() > 0 || measured.book.has_absent() {
         ExitCode::Incomplete
     } else {
         ExitCode::Clean

@@ -45,6 +45,9 @@ printf 'in %s\n' "$PWD"
 
 wrong=0
 summary=()
+quiet=()
+# Progress is for a person who watches.
+if [[ ! -t 2 ]]; then quiet=(--quiet); fi
 
 judge() { # patch exit-code verdict finding...
     local name=$1 code=$2 verdict=$3
@@ -57,7 +60,7 @@ judge() { # patch exit-code verdict finding...
 
     step "$name.patch: anyorder check --base HEAD --patch ../patches/$name.patch"
     local got=0
-    "$anyorder" check --base HEAD --patch "../patches/$name.patch" || got=$?
+    "$anyorder" check ${quiet[@]+"${quiet[@]}"} --base HEAD --patch "../patches/$name.patch" || got=$?
     # The same question again for the machine's answer: what was measured is stored, so only the replays run anew.
     "$anyorder" check --quiet --format json --base HEAD --patch "../patches/$name.patch" >"../$name.json" || true
     local said

@@ -55,6 +55,7 @@ cargo fmt --all --check
 step "Python environment"
 requirements=(scripts/requirements-lint.txt)
 if [[ -f $agent/tests/requirements.txt ]]; then requirements+=("$agent/tests/requirements.txt"); else requirements+=(pytest); fi
+requirements+=(crates/anyorder/tests/requirements.txt)
 make_env "$env_dir/main" "$(command -v python3)" "${requirements[@]}"
 export ANYORDER_TEST_PYTHON=$env_dir/main/bin/python
 mapfile -t pythons < <(find_pythons)

@@ -62,11 +62,25 @@ impl Invocation {
 
     /// The command that runs what was seen once more: by the stored run where there is one.
     pub fn replay(&self, seen: &Seen) -> Option<String> {
-        match (&seen.run, &seen.order) {
-            (Some(run), _) => Some(format!("{} replay {}", quote(&self.program), quote(run))),
-            (None, OrderLabel::List(_) | OrderLabel::Alone) => None,
-            (None, order) => Some(self.command(&["replay", &order.to_string()])),
-        }
+        let order = seen.order.to_string();
+        let target = match (&seen.run, &seen.order) {
+            (Some(run), _) => run,
+            (None, OrderLabel::List(_) | OrderLabel::Alone) => return None,
+            (None, _) if seen.common_only => return None,
+            (None, _) => &order,
+        };
+        Some(self.replay_of(target, seen))
+    }
+
+    /// The same for a test by itself.
+    fn replay_alone(&self, seen: &Seen, test: &TestId) -> String {
+        self.replay_of(&test.to_string(), seen)
+    }
+
+    fn replay_of(&self, target: &str, seen: &Seen) -> String {
+        let words: Vec<&str> =
+            ["replay", target].into_iter().chain(seen.flags.iter().map(String::as_str)).collect();
+        self.command(&words)
     }
 
     /// The command that finds who breaks a test; `None` when this build has none.
@@ -86,10 +100,13 @@ pub(crate) fn next(
     let failing = || witness.seen.iter().filter(|seen| seen.not_passed().is_some());
     let replay = failing().find_map(|seen| invocation.replay(seen)).or_else(|| {
         // A test that fails by itself needs nobody's help to be seen.
-        let alone = failing().any(|seen| seen.order == OrderLabel::Alone);
+        let alone = failing().find(|seen| seen.order == OrderLabel::Alone)?;
         let usable = test.occurrence() == 1 && test.raw().contains("::");
+        if !usable || !alone.flags.is_empty() {
+            return Some(invocation.replay_alone(alone, test));
+        }
         let python = if interpreter.is_empty() { "python" } else { interpreter };
-        (alone && usable).then(|| format!("{} -m pytest {}", quote(python), quote(test.raw())))
+        Some(format!("{} -m pytest {}", quote(python), quote(test.raw())))
     });
     let blame = if order_sensitive { invocation.blame(test) } else { None };
     replay.into_iter().chain(blame).collect()

@@ -215,6 +215,11 @@ impl Book {
         self.columns.iter().filter(|c| !c.over).count()
     }
 
+    /// Whether a test was planned in an order and never reported, as behind a crash: nothing is known of it there.
+    pub fn has_absent(&self) -> bool {
+        (0..self.columns.len()).any(|at| self.counts(at).iter().any(|(o, _)| *o == Outcome::Absent))
+    }
+
     /// Independent seeds that went through to their end, and in how many of them one of these tests did not pass.
     pub fn seeds(&self, watched: &[TestIx]) -> (u32, u32) {
         let whole = |c: &Column| c.over && c.label.is_independent_seed() && c.ending.is_complete();

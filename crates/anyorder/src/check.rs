@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyorder_core::model::{Order, OrderLabel, Tree};
 use anyorder_core::order::Shuffle;
 use anyorder_core::verdict::{
-    Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, TouchedTests, Verdict,
+    Answer, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, TouchedTests, Verdict,
 };
 use anyorder_report::view::{CandidateView, CheckView, Judged, TreeDescription};
 use anyorder_runner::tree::{ChangedPath, PreparedTree, Rev, TreeKind};
@@ -38,6 +38,10 @@ pub struct Trial<'a> {
     pub rules: Rules,
     /// The patch's name, where it came from a file.
     pub name: Option<String>,
+    /// The patch's path, as given, where it came from a file.
+    pub patch: Option<String>,
+    /// The base revision.
+    pub rev: &'a Rev,
 }
 
 /// Starts the interpreter of a tree, at the project's own path where that can be, in a worktree elsewhere, and makes
@@ -151,7 +155,7 @@ pub fn judge(
         let side = if probe.side == Side::Base { "base" } else { "patched" };
         progress.activity(&format!("replaying {} on {side}: {}", probe.label, probe.why));
         let out = Outputs { store, progress, watch: &project.watch };
-        let answer = replay(trial, &probe, out)?;
+        let answer = replay(trial, &probe, out, project.settings.jobs)?;
         if project.watch.exit_code().is_some() {
             judge.give_up();
             break;
@@ -162,11 +166,7 @@ pub fn judge(
 }
 
 /// Runs one probe on the tree it names.
-fn replay(
-    trial: &mut Trial<'_>,
-    probe: &Probe,
-    out: Outputs<'_, '_>,
-) -> anyhow::Result<anyorder_core::verdict::Answer> {
+fn replay(trial: &mut Trial<'_>, probe: &Probe, out: Outputs<'_, '_>, jobs: usize) -> anyhow::Result<Answer> {
     let tasks = tasks(trial, probe)?;
     let measured = match probe.side {
         Side::Base => &mut *trial.base,
@@ -180,7 +180,8 @@ fn replay(
     };
     let session = &mut measured.collected.session;
     let probes = std::slice::from_ref(probe);
-    let answers = rerun::ask(session, maker, probes, vec![tasks], &measured.stored, &mut measured.book, out)?;
+    let answers =
+        rerun::ask(session, maker, probes, vec![tasks], &measured.stored, &mut measured.book, out, jobs)?;
     Ok(answers.into_iter().next().unwrap_or_default())
 }
 
@@ -213,7 +214,7 @@ fn tasks(trial: &Trial<'_>, probe: &Probe) -> anyhow::Result<Vec<Task>> {
         order = Some(Order::partial(probe.label.clone(), tests, own.suite().len())?);
     }
     let offset = if probe.label == OrderLabel::Alone { 0 } else { offset };
-    rerun::tasks_of(probe, own.maker(), order, offset)
+    Ok(rerun::tasks_of(probe, own.maker(), order, offset))
 }
 
 /// Tests whose own source differs between the trees, or that stand in a changed file.
@@ -248,12 +249,19 @@ pub fn candidate_view(trial: &Trial<'_>, verdict: &Verdict) -> CandidateView {
         cost: views::spent(patched, patched.book.columns().iter().map(|c| c.wall).sum()),
     };
     let run_of = |side: Side, label: &OrderLabel| match side {
-        // The working tree is the patched one: `replay` of a base run would be run on other code.
-        Side::Base => None,
-        Side::Patched if trial.name.is_some() => None,
+        Side::Base => trial.base.run_of(label),
         Side::Patched => patched.run_of(label),
     };
-    CandidateView::of(verdict, judged, &run_of)
+    let mut view = CandidateView::of(verdict, judged, &run_of);
+    let rev = || ["--rev".to_owned(), trial.rev.oid.clone()];
+    for seen in view.findings.iter_mut().flat_map(|f| &mut f.witness.seen) {
+        seen.flags = match (&seen.tree, &trial.patch) {
+            (Some(Tree::Base), _) => rev().into(),
+            (_, Some(patch)) => rev().into_iter().chain(["--patch".to_owned(), patch.clone()]).collect(),
+            (_, None) => Vec::new(),
+        };
+    }
+    view
 }
 
 fn description(measured: &Measured, name: String, revision: Option<String>) -> TreeDescription {

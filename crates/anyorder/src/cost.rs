@@ -11,7 +11,7 @@ use anyorder_report::view::{Bound, PlanOption, PlanView, Weakness};
 use crate::book::Book;
 use crate::measure::{Collected, tree_name};
 use crate::progress::Progress;
-use crate::project::Project;
+use crate::project::{Project, style_of_progress};
 
 /// Sweeps shorter than this need no announcement.
 const SHORT: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ pub fn say(project: &Project, collected: &Collected, plan: &Plan, book: &Book, p
         return;
     }
     let mut text = Vec::new();
-    if terminal::plan(&view, project.style_of_progress(), &mut text).is_ok() {
+    if terminal::plan(&view, style_of_progress(), &mut text).is_ok() {
         progress.lasting(&String::from_utf8_lossy(&text));
     }
 }

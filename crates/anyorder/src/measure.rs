@@ -1,8 +1,11 @@
 //! Measures one tree: starts its interpreter, makes the plan, runs it, and reruns what needs telling apart.
 
+use std::fmt::Write;
+
 use anyorder_core::model::{Executor, OrderLabel, Suite, Tree};
 use anyorder_core::order::{Coverage, CoverageCounter, Plan, PlanRequest};
 use anyorder_core::verdict::{ClassRules, Classifier, Side, TreeResult};
+use anyorder_runner::tree::products_digest;
 use anyorder_runner::{Collection, Event, Flow, Listener, Session, SessionConfig, StartError};
 use anyorder_store::{LockedStore, Sweep as StoredSweep, SweepKey, SweepState};
 
@@ -98,7 +101,7 @@ pub fn collect(
     let mut listener = Notes { progress };
     let session =
         Session::start(SessionConfig { tree: tree.clone(), ..config }, &mut listener, &project.watch.cancel)
-            .map_err(|e| start_failed(project, &tree, e))?;
+            .map_err(|e| start_failed(project, &tree, &e))?;
     let collection = session.collection();
     let declared = declared::collect(&collection.suite, &collection.declared, &project.settings.sequential);
     for ignored in &declared.ignored {
@@ -160,7 +163,8 @@ pub fn measure(
         classifier.give_up();
     } else {
         let out = Outputs { store, progress, watch: &project.watch };
-        rerun::classify(&mut collected.session, maker, &stored, &mut book, &mut classifier, out)?;
+        let jobs = project.settings.jobs;
+        rerun::classify(&mut collected.session, maker, &stored, &mut book, &mut classifier, out, jobs)?;
         stopped = project.watch.exit_code().is_some();
     }
     let coverage = coverage(maker, &book)?;
@@ -215,6 +219,10 @@ fn key(project: &Project, collected: &Collected, plan: &Plan, suite: &Suite) -> 
     }
     for (name, value) in &settings.env {
         digest.update(name.as_bytes()).update(b"=").update(value.as_bytes()).update(&[0]);
+    }
+    // A rebuilt extension or a changed `.env` is in no commit, and changes what is measured all the same.
+    if let Ok(products) = products_digest(project.checkout.root()) {
+        digest.update(products.as_bytes());
     }
     digest.update(project.cwd.as_os_str().as_encoded_bytes());
     digest.update(format!("{:?} {:?}", collected.executor, settings.reseed).as_bytes());
@@ -280,7 +288,7 @@ pub fn tree_name(tree: &Tree) -> String {
 }
 
 /// A session that did not start, as an error of the command.
-fn start_failed(project: &Project, tree: &Tree, error: StartError) -> Failed {
+fn start_failed(project: &Project, tree: &Tree, error: &StartError) -> Failed {
     let on = match tree {
         Tree::Base => " on the base tree",
         Tree::Patched(_) => "",
@@ -292,25 +300,25 @@ fn start_failed(project: &Project, tree: &Tree, error: StartError) -> Failed {
             project.watch.exit_code().unwrap_or(ExitCode::Incomplete),
             "stopped while pytest was collecting; nothing was run",
         ),
-        StartError::CollectFailed { ref errors } => {
+        StartError::CollectFailed { errors } => {
             let mut message = format!("{error}{on}; nothing was run");
             for (id, text) in errors.iter().take(3) {
-                message.push_str(&format!("\n\n{id}\n{}", shortened(&text.0)));
+                _ = write!(message, "\n\n{id}\n{}", shortened(&text.0));
             }
             if errors.len() > 3 {
-                message.push_str(&format!("\n\nand {} more", errors.len() - 3));
+                _ = write!(message, "\n\nand {} more", errors.len() - 3);
             }
             Failed::cannot_measure(message)
         }
-        StartError::Broken { ref text, .. } | StartError::NoPytest { ref text, .. } => {
+        StartError::Broken { text, .. } | StartError::NoPytest { text, .. } => {
             Failed::cannot_measure(format!("{error}{on}\n{}", shortened(&text.0)))
         }
-        StartError::Died { ref output, .. } | StartError::TimedOut { ref output, .. } => {
+        StartError::Died { output, .. } | StartError::TimedOut { output, .. } => {
             Failed::cannot_measure(format!("{error}{on}\n{}", shortened(&output.0)))
         }
         StartError::Sandbox { .. } => Failed::cannot_measure(format!("{error}{on}"))
             .hint("`--sandbox auto` takes what there is and says so"),
-        StartError::Io { ref source, .. } | StartError::NoInterpreter { ref source, .. } => {
+        StartError::Io { source, .. } | StartError::NoInterpreter { source, .. } => {
             Failed::cannot_measure(format!("{error}{on}: {source}"))
         }
         StartError::TooOld { .. } | StartError::Protocol { .. } => {

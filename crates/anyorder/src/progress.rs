@@ -79,8 +79,9 @@ impl Progress {
 
     /// Says what is being done.
     pub fn activity(&mut self, what: &str) {
+        let again = self.view.activity == what;
         what.clone_into(&mut self.view.activity);
-        if self.show == Show::Plain {
+        if self.show == Show::Plain && !again {
             self.line(what);
         }
         self.draw(true);

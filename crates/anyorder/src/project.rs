@@ -140,18 +140,7 @@ impl Project {
         } else {
             Show::Plain
         };
-        Progress::new(show, style_for(&std::io::stderr()))
-    }
-
-    /// How the report on standard output may look.
-    pub fn style(&self) -> Style {
-        style_for(&std::io::stdout())
-    }
-
-    /// How lines among progress, on standard error, may look.
-    #[expect(clippy::unused_self, reason = "reads like `style`")]
-    pub fn style_of_progress(&self) -> Style {
-        style_for(&std::io::stderr())
+        Progress::new(show, style_of_progress())
     }
 
     /// The project as reports name it.
@@ -169,6 +158,16 @@ impl Project {
         }
         Invocation { flags, pytest_args: self.settings.pytest_args.clone(), ..Invocation::default() }
     }
+}
+
+/// How lines among progress, on standard error, may look.
+pub fn style_of_progress() -> Style {
+    style_for(&std::io::stderr())
+}
+
+/// How the report, on standard output, may look.
+pub fn style_of_report() -> Style {
+    style_for(&std::io::stdout())
 }
 
 fn style_for(stream: &(impl anstream::stream::RawStream + IsTerminal)) -> Style {

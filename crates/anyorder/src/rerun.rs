@@ -18,6 +18,7 @@ pub fn classify(
     book: &mut Book,
     classifier: &mut Classifier,
     out: Outputs<'_, '_>,
+    jobs: usize,
 ) -> anyhow::Result<()> {
     let Outputs { store, progress, watch } = out;
     loop {
@@ -29,12 +30,9 @@ pub fn classify(
             return Ok(());
         }
         progress.activity(&format!("running {}", probes[0].why));
-        let mut planned = Vec::new();
-        for probe in &probes {
-            planned.push(tasks_of(probe, maker, None, 0)?);
-        }
+        let planned = probes.iter().map(|probe| tasks_of(probe, maker, None, 0)).collect();
         let out = Outputs { store, progress, watch };
-        let answers = ask(session, maker, &probes, planned, stored, book, out)?;
+        let answers = ask(session, maker, &probes, planned, stored, book, out, jobs)?;
         if watch.exit_code().is_some() {
             classifier.give_up();
             return Ok(());
@@ -45,7 +43,14 @@ pub fn classify(
     }
 }
 
+/// Reruns of one order that are wanted in a row, at the most.
+const IN_A_ROW: u32 = 3;
+
 /// Runs the tasks of each probe, unless the store has them, and makes an answer for each.
+///
+/// The state machines ask for one rerun of an order after the other. Where there are `jobs` to spare, the attempts that
+/// most probably come next are run at the same time; when they are asked for, their records are there.
+#[expect(clippy::too_many_arguments, reason = "everything that a run is made of and reported to")]
 pub fn ask(
     session: &mut Session,
     maker: OrderMaker<'_>,
@@ -54,6 +59,7 @@ pub fn ask(
     stored: &StoredSweep,
     book: &mut Book,
     out: Outputs<'_, '_>,
+    jobs: usize,
 ) -> anyhow::Result<Vec<Answer>> {
     let mut answers: Vec<Answer> = probes.iter().map(|_| Answer::default()).collect();
     let known: HashMap<Key, &RunRecord> = book.reruns().iter().map(|(_, r)| (key_of(r), r)).collect();
@@ -61,19 +67,26 @@ pub fn ask(
     let mut owner = Vec::new();
     for (at, own) in planned.into_iter().enumerate() {
         for task in own {
-            match known.get(&key(&task)) {
-                Some(record) => answers[at].add_run(maker.suite, record, &probes[at].watch),
-                None => {
-                    tasks.push(task);
-                    owner.push(at);
-                }
+            if let Some(record) = known.get(&key(&task)) {
+                answers[at].add_run(maker.suite, record, &probes[at].watch);
+            } else {
+                tasks.push(task);
+                owner.push(Some(at));
+            }
+        }
+    }
+    if !tasks.is_empty() && tasks.len() < jobs {
+        for task in ahead(&tasks, jobs) {
+            if !known.contains_key(&key(&task)) {
+                tasks.push(task);
+                owner.push(None);
             }
         }
     }
     drop(known);
     if !tasks.is_empty() {
         for (task, record) in sweep::execute(session, maker, tasks, stored, book, out)? {
-            if let Some(at) = owner.get(task) {
+            if let Some(Some(at)) = owner.get(task) {
                 answers[*at].add_run(maker.suite, &record, &probes[*at].watch);
             }
         }
@@ -81,14 +94,19 @@ pub fn ask(
     Ok(answers)
 }
 
+/// The next attempts of these tasks, as many as there are jobs without work.
+fn ahead(tasks: &[Task], jobs: usize) -> Vec<Task> {
+    let last = |task: &Task| task.attempt % 500 >= IN_A_ROW;
+    let next = |task: &Task, by: u32| Task { attempt: task.attempt + by, ..task.clone() };
+    (1..IN_A_ROW)
+        .flat_map(|by| tasks.iter().filter(move |t| !last(&next(t, by - 1))).map(move |t| next(t, by)))
+        .take(jobs - tasks.len())
+        .collect()
+}
+
 /// What a probe means in tasks. `order` is its full order where it is not the label's order on this tree, and
 /// `offset` is added to the attempt, so that different selections of one order are stored apart.
-pub fn tasks_of(
-    probe: &Probe,
-    maker: OrderMaker<'_>,
-    order: Option<Order>,
-    offset: u32,
-) -> anyhow::Result<Vec<Task>> {
+pub fn tasks_of(probe: &Probe, maker: OrderMaker<'_>, order: Option<Order>, offset: u32) -> Vec<Task> {
     let task = |test, order| Task {
         label: probe.label.clone(),
         test,
@@ -101,9 +119,9 @@ pub fn tasks_of(
             Selection::Only(ids) => ids.iter().filter_map(|id| maker.suite.find(id)).collect(),
             Selection::All | Selection::Common => maker.suite.indices().collect::<Vec<_>>(),
         };
-        return Ok(tests.into_iter().map(|test| task(Some(test), None)).collect());
+        return tests.into_iter().map(|test| task(Some(test), None)).collect();
     }
-    Ok(vec![task(None, order)])
+    vec![task(None, order)]
 }
 
 type Key = (OrderLabel, u32, Executor, Option<TestIx>);

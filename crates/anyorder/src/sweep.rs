@@ -207,10 +207,11 @@ impl Recorder<'_, '_> {
         };
         for ((run, record), id) in runs.into_iter().zip(records).zip(ids) {
             let bad = record.results.iter().any(|r| r.outcome.is_bad());
-            if bad && *record.order.label() != OrderLabel::Alone {
-                if let Err(error) = artefacts::keep(self.out.store, id, &record, self.suite) {
-                    self.error = Some(error);
-                }
+            if bad
+                && *record.order.label() != OrderLabel::Alone
+                && let Err(error) = artefacts::keep(self.out.store, id, &record, self.suite)
+            {
+                self.error = Some(error);
             }
             self.enter(run, record, &id.to_string());
         }

@@ -103,7 +103,7 @@ impl Sweep {
         }
         let label = run.order.label();
         let alone = *label == OrderLabel::Alone;
-let known = self.column(label);
+        let known = self.column(label);
         let column = match known {
             Some(column) => column,
             None => self.add_column(label, run.executor),

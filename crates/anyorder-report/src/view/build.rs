@@ -30,6 +30,7 @@ impl Seen {
             fresh: u32::try_from(fresh).unwrap_or(u32::MAX),
             common_only: false,
             run: None,
+            flags: Vec::new(),
         }
     }
 

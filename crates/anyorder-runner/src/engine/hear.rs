@@ -30,7 +30,7 @@ impl Engine {
                         conn.trust();
                     }
                     Err(why) => {
-                        self.note(format!("a connection was refused: {why}"));
+                        self.note_once(why);
                         refused = true;
                         break;
                     }
@@ -74,19 +74,20 @@ impl Engine {
         line: &[u8],
         listener: &mut dyn Listener,
     ) -> Result<Owner, &'static str> {
-        let numbered = protocol::decode(line).map_err(|_| "its first line is no greeting")?;
+        let numbered =
+            protocol::decode(line).map_err(|_| "a connection was refused: its first line is no greeting")?;
         let Line::Message(Message::Hello(hello)) = numbered.line else {
-            return Err("its first line is no greeting");
+            return Err("a connection was refused: its first line is no greeting");
         };
         let host = self.hosts.iter().find(|(_, h)| h.token == hello.token).map(|(id, _)| *id);
-        let host = host.ok_or("it does not know the secret")?;
+        let host = host.ok_or("a connection was refused: it does not know the secret")?;
         if conn.peer().is_some_and(|peer| peer != hello.pid) {
-            return Err("it is another process than it says");
+            return Err("a connection was refused: it is another process than it says");
         }
         match (hello.role, hello.run) {
             (Role::Main, None) => self.greet_host(id, host, &hello, numbered.n, listener),
             (Role::Run, Some(run)) => self.greet_run(id, host, run, &hello, numbered.n, listener),
-            _ => Err("it does not say what it is"),
+            _ => Err("a connection was refused: it does not say what it is"),
         }
     }
 
@@ -98,23 +99,23 @@ impl Engine {
         n: u64,
         listener: &mut dyn Listener,
     ) -> Result<Owner, &'static str> {
-        let before = self.hosts.get(&host_id).and_then(|h| h.conn);
-        if let (true, Some(before)) = (hello.again, before) {
+        let host = self.hosts.get(&host_id).ok_or("a connection was refused: its process is gone")?;
+        if host.process.pid() != hello.pid {
+            return Err("a connection was refused: it is not the process that was started");
+        }
+        if let Some(before) = host.conn.filter(|_| hello.again) {
             // What it wrote to its old connection comes first.
             self.read(before, listener, true);
             self.conns.remove(&before);
         }
-        let host = self.hosts.get_mut(&host_id).ok_or("its process is gone")?;
-        if host.process.pid() != hello.pid {
-            return Err("it is not the process that was started");
-        }
+        let host = self.hosts.get_mut(&host_id).ok_or("a connection was refused: its process is gone")?;
         if hello.again != (host.expected > 0) || n != host.expected {
-            return Err("it is connected already");
+            return Err("a connection was refused: it is connected already");
         }
         if hello.protocol != protocol::VERSION && !hello.again {
             let what = format!("it speaks protocol {}, not {}", hello.protocol, protocol::VERSION);
             self.collection_failed(host_id, Failure::Protocol(what));
-            return Err("it speaks another protocol");
+            return Err("a connection was refused: it speaks another protocol");
         }
         host.expected += 1;
         host.conn = Some(id);
@@ -130,22 +131,22 @@ impl Engine {
         n: u64,
         listener: &mut dyn Listener,
     ) -> Result<Owner, &'static str> {
-        if let Some(Place::Child { conn: Some(before), .. }) = self.runs.get(&run_id).map(|r| &r.place) {
-            let before = *before;
-            if hello.again {
-                self.read(before, listener, true);
-                self.conns.remove(&before);
-            }
-        }
-        let run = self.runs.get_mut(&run_id).filter(|r| r.host == host).ok_or("its run is over")?;
-        let Place::Child { pid, conn, expected, greeted } = &mut run.place else {
-            return Err("its run is not a child's");
+        const OVER: &str = "a connection was refused: its run is over";
+        let run = self.runs.get(&run_id).filter(|r| r.host == host).ok_or(OVER)?;
+        let Place::Child { pid, conn: before, .. } = run.place else {
+            return Err("a connection was refused: its run is not a child's");
         };
         if pid.is_some_and(|pid| pid != hello.pid) {
-            return Err("it is not the child of its run");
+            return Err("a connection was refused: it is not the child of its run");
         }
+        if let Some(before) = before.filter(|_| hello.again && pid.is_some()) {
+            self.read(before, listener, true);
+            self.conns.remove(&before);
+        }
+        let run = self.runs.get_mut(&run_id).ok_or(OVER)?;
+        let Place::Child { pid, conn, expected, greeted } = &mut run.place else { return Err(OVER) };
         if hello.again != *greeted || n != *expected {
-            return Err("its run is connected already");
+            return Err("a connection was refused: its run is connected already");
         }
         *pid = Some(hello.pid);
         *conn = Some(id);

@@ -66,6 +66,8 @@ pub(crate) struct Engine {
     finished: VecDeque<Finished>,
     notes: VecDeque<Notice>,
     survivors: Survivors,
+    /// Notes that are made once a session, however often a test gives cause.
+    noted: BTreeSet<&'static str>,
     next_conn: u64,
     next_host: u32,
     /// Records came a moment ago: more will follow, so look again soon instead of being woken by each.
@@ -143,6 +145,7 @@ impl Engine {
             finished: VecDeque::new(),
             notes: VecDeque::new(),
             survivors,
+            noted: BTreeSet::new(),
             next_conn: 0,
             next_host: 0,
             busy: false,
@@ -286,6 +289,12 @@ impl Engine {
 
     fn note(&mut self, text: impl Into<String>) {
         self.notes.push_back(Notice::Text(text.into()));
+    }
+
+    fn note_once(&mut self, text: &'static str) {
+        if self.noted.insert(text) {
+            self.note(text);
+        }
     }
 
     /// Queues a command for a main process.

@@ -1,5 +1,6 @@
 //! One turn of the loop: wait, read everything, close what is over, look at the clock.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,10 @@ const BATCH: Duration = Duration::from_millis(8);
 const WATCH: Duration = Duration::from_millis(20);
 /// A main process that does not see its killed child go within this time is given up itself.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections of one process that have not said who they are; older ones are closed.
+const STRANGERS: usize = 16;
+/// Connections taken before those that are there get their turn.
+const ACCEPTED: usize = 128;
 
 impl Engine {
     /// Waits for something to happen, and deals with it.
@@ -77,9 +82,9 @@ impl Engine {
         let runs = self.runs.values().filter_map(|r| r.deadline(limits));
         let hosts = self.hosts.values().filter_map(|h| match h.state {
             State::Collecting(_) => h.kill_at.or_else(|| limits.collect.map(|l| h.started + l)),
-            State::Ready(_) | State::Spent => h.kill_at,
+            State::Ready(_) | State::Spent => None,
         });
-        let waiting = self.waiting.iter().filter(|w| w.refusals > 0).map(|w| w.not_before);
+        let waiting = self.waiting.iter().map(|w| w.not_before).filter(|at| *at > now);
         let deadline = runs.chain(hosts).chain(waiting).min();
         let left = deadline.map(|d| d.saturating_duration_since(now));
         let watched = self.stopping || self.hosts.values().any(|h| h.process.pidfd().is_none());
@@ -89,11 +94,7 @@ impl Engine {
 
     /// Takes new connections and reads all of them. Returns whether a run said something.
     pub(super) fn read_all(&mut self, listener: &mut dyn Listener, to_the_end: bool) -> io::Result<bool> {
-        while let Some(conn) = self.accept()? {
-            self.conns.insert(ConnId(self.next_conn), (conn, Owner::Stranger));
-            self.next_conn += 1;
-        }
-        let mut heard = false;
+        let mut heard = !self.accept_all()?;
         let ids: Vec<ConnId> = self.conns.keys().copied().collect();
         for id in ids {
             let something = self.read(id, listener, to_the_end);
@@ -104,16 +105,46 @@ impl Engine {
             };
             heard |= something && of_run;
         }
+        self.close_silent();
         Ok(heard)
     }
 
-    fn accept(&mut self) -> io::Result<Option<crate::channel::Conn>> {
-        match self.server.accept() {
-            Err(e) if is_exhausted(&e) => {
-                self.note(format!("a connection has to wait: {e}"));
-                Ok(None)
+    /// Takes waiting connections. False when there is no room for one now: then it is better not to look at once.
+    fn accept_all(&mut self) -> io::Result<bool> {
+        for _ in 0..ACCEPTED {
+            match self.server.accept() {
+                Ok(None) => break,
+                Ok(Some(conn)) => {
+                    self.conns.insert(ConnId(self.next_conn), (conn, Owner::Stranger));
+                    self.next_conn += 1;
+                }
+                Err(e) if is_exhausted(&e) => {
+                    self.note_once(
+                        "connections have to wait: there are no descriptors or no memory for them",
+                    );
+                    return Ok(false);
+                }
+                Err(e) => return Err(e),
             }
-            other => other,
+        }
+        Ok(true)
+    }
+
+    /// Closes connections that stay silent. A process that connects without end costs only its own.
+    fn close_silent(&mut self) {
+        let mut silent: BTreeMap<Option<i32>, usize> = BTreeMap::new();
+        let mut spare = Vec::new();
+        for (id, (conn, owner)) in self.conns.iter().rev() {
+            if *owner == Owner::Stranger {
+                let count = silent.entry(conn.peer()).or_default();
+                *count += 1;
+                if *count > STRANGERS {
+                    spare.push(*id);
+                }
+            }
+        }
+        for id in spare {
+            self.conns.remove(&id);
         }
     }
 

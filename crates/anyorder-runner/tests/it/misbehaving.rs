@@ -266,3 +266,42 @@ def test_c(): pass
     assert_eq!(*heard.ending(0), Ending::OutOfOrder { position: 1 });
     assert!(heard.noted("1 tests fewer"), "{:?}", heard.notes);
 }
+
+#[test]
+fn a_flood_of_connections_is_borne() {
+    let flood = "
+import socket, __main__
+held = []
+for n in range(400):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(__main__.CONFIG['socket'])
+    if n % 2: s.send(b'nonsense\\n')
+    held.append(s)
+";
+    for executor in EXECUTORS {
+        let heard = run(&with_x(flood), executor);
+        assert_eq!(
+            [heard.letters(0), heard.letters(1)],
+            ["PPPPPP", "PPPPPP"],
+            "{executor:?} {:?} {:?}",
+            heard.notes,
+            heard.ending(0)
+        );
+        assert_eq!(heard.notes.len(), 1, "{:?}", heard.notes);
+    }
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_though_each_test_is_quick() {
+    let project = Project::fake("import time\ndef test_a(): time.sleep(1)\ndef test_b(): time.sleep(60)");
+    for executor in EXECUTORS {
+        let mut config = project.config();
+        config.limits.run = Some(Duration::from_secs(4));
+        let cancel = anyorder_runner::Cancel::new().unwrap();
+        let mut session = anyorder_runner::Session::start(config, &mut Heard::default(), &cancel).unwrap();
+        let (result, heard) = crate::fixture::sweep(&mut session, executor, &[vec![0, 1]]);
+        result.unwrap();
+        assert_eq!(heard.letters(0), "PT");
+        assert_eq!(*heard.ending(0), Ending::TimedOut { culprit: Some(TestIx(1)) });
+    }
+}

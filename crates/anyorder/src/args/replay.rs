@@ -1,5 +1,7 @@
 //! Arguments of `replay`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::SuiteArgs;
@@ -7,9 +9,16 @@ use super::SuiteArgs;
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A stored run (such as r17), an order (default, reverse, seed:7, seed:7:reverse), or a file of test ids
-    #[arg(value_name = "RUN|ORDER|FILE")]
+    /// A stored run (such as r17), an order (default, reverse, seed:7, seed:7:reverse), a test by itself, or a file of
+    /// test ids
+    #[arg(value_name = "RUN|ORDER|TEST|FILE", allow_hyphen_values = true)]
     pub what: String,
+    /// Run on the tree of this revision instead of the working tree
+    #[arg(long, value_name = "REV")]
+    pub rev: Option<String>,
+    /// Run on HEAD (or on --rev) with this patch
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
     /// Stop the order after this test
     #[arg(long, value_name = "TEST")]
     pub until: Option<String>,

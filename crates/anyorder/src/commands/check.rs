@@ -17,7 +17,7 @@ use crate::exit_code::ExitCode;
 use crate::hint::Failed;
 use crate::measure::{self, Measured, Reuse};
 use crate::progress::Progress;
-use crate::project::{Needs, Project};
+use crate::project::{Needs, Project, style_of_report};
 use crate::settings::{ConfigFile, PlanSettings, nearest};
 use crate::stores;
 
@@ -44,7 +44,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
 
     let mut views = Vec::new();
     let mut drift = Vec::new();
-    for (name, tree) in candidates {
+    for (at, (name, tree)) in candidates.into_iter().enumerate() {
         let candidate = Tree::Patched(name.as_deref().map(Into::into));
         let changed = tree.changed.clone();
         let untracked = tree.untracked.in_patch.len();
@@ -61,7 +61,9 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let reuse = if args.fresh_sweeps { Reuse::Nothing } else { Reuse::Unfinished };
         let patched = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;
         stop_if_interrupted(&project, &patched, &mut progress)?;
-        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules: rules.clone(), name };
+        let patch = args.patch.get(at).map(|p| p.display().to_string());
+        let rules = rules.clone();
+        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules, name, patch, rev: &rev };
         let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
@@ -74,7 +76,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     remember(&mut store, &mut view, &rev)?;
     super::print(
         &project,
-        |out| terminal::check(&view, project.style(), out),
+        |out| terminal::check(&view, style_of_report(), out),
         |out| json::check(&view, out),
     )?;
     Ok(code)

@@ -8,7 +8,7 @@ use anyorder_store::Store;
 use super::short;
 use crate::args::{DoctorArgs, GlobalArgs};
 use crate::exit_code::ExitCode;
-use crate::project::{Needs, Project};
+use crate::project::{Needs, Project, style_of_report};
 use crate::{measure, views};
 
 /// Runs the command.
@@ -60,7 +60,7 @@ pub fn run(global: &GlobalArgs, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     view.exit_code = code.number();
     super::print(
         &project,
-        |out| terminal::doctor(&view, project.style(), out),
+        |out| terminal::doctor(&view, style_of_report(), out),
         |out| json::doctor(&view, out),
     )?;
     Ok(code)

@@ -6,10 +6,12 @@ use std::path::Path;
 use anyorder_core::model::{Executor, Order, OrderLabel, RunRecord, Suite, TestId, Tree};
 use anyorder_core::order;
 use anyorder_report::escape;
+use anyorder_runner::tree::PreparedTree;
 use anyorder_runner::{Event, Flow, Listener, RunRequest};
 use anyorder_store::{RunId, Store, read_order_file};
 
 use crate::args::{ExecutorChoice, GlobalArgs, ReplayArgs};
+use crate::check;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
 use crate::measure;
@@ -21,16 +23,20 @@ const SHORT: usize = 20;
 
 /// Runs the command.
 pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let project = Project::open(global, &args.suite, Needs::Folder)?;
+    let elsewhere = args.rev.is_some() || args.patch.is_some();
+    let project = Project::open(global, &args.suite, if elsewhere { Needs::Git } else { Needs::Folder })?;
     let interpreter = project.interpreter()?;
     let mut progress = project.progress();
-    let config = project.session_config(&interpreter.path);
-    let mut collected =
-        measure::collect(&project, Tree::Patched(None), String::new(), config, &mut progress)?;
+    let mut collected = if let Some(tree) = tree(&project, args)? {
+        check::collect(&project, &interpreter.path, Tree::Patched(None), tree, &mut progress)?
+    } else {
+        let config = project.session_config(&interpreter.path);
+        measure::collect(&project, Tree::Patched(None), String::new(), config, &mut progress)?
+    };
     let suite = collected.session.collection().suite.clone();
     let mut asked = wanted(&project, args, &suite, &collected)?;
     if let Some(until) = &args.until {
-        asked = cut(asked, &suite, until)?;
+        asked = cut(&asked, &suite, until)?;
     }
     // A fresh interpreter is what a replay is trusted for; fork only where it was asked for.
     let executor = match project.executor() {
@@ -64,6 +70,24 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     Ok(if bad { ExitCode::Found } else { ExitCode::Clean })
 }
 
+/// The tree that the user means; `None` for the working tree.
+fn tree(project: &Project, args: &ReplayArgs) -> Result<Option<PreparedTree>, Failed> {
+    let (checkout, scratch) = (&project.checkout, project.scratch.path());
+    if args.rev.is_none() && args.patch.is_none() {
+        return Ok(None);
+    }
+    let rev = match &args.rev {
+        Some(rev) => checkout.resolve(rev),
+        None => checkout.head(),
+    }
+    .map_err(Failed::cannot_measure)?;
+    let tree = match &args.patch {
+        Some(patch) => checkout.with_patch(&rev, &project.cwd.join(patch), scratch),
+        None => checkout.at(&rev, scratch),
+    };
+    tree.map(Some).map_err(Failed::cannot_measure)
+}
+
 /// The order that the user means.
 fn wanted(
     project: &Project,
@@ -78,12 +102,16 @@ fn wanted(
         let shuffle = parse_shuffle(args.shuffle.as_deref().or(project.config.shuffle.as_deref()))?;
         return order::make(&label, suite, shuffle, &collected.declared.kept).map_err(Failed::usage);
     }
+    if let Some(test) = suite.indices().find(|t| suite.id(*t).to_string() == args.what) {
+        return Ok(order::alone(suite, &collected.declared.needed, test));
+    }
     let path = project.cwd.join(&args.what);
     if path.is_file() {
         return from_file(&path, suite);
     }
-    Err(Failed::usage(format!("`{}` is no stored run, no order and no file", args.what))
-        .hint("write a run such as `r17`, an order such as `seed:7`, or the path of a list of test ids"))
+    Err(Failed::usage(format!("`{}` is no stored run, no order, no test and no file", args.what)).hint(
+        "write a run such as `r17`, an order such as `seed:7`, a test id, or the path of a list of test ids",
+    ))
 }
 
 fn stored(project: &Project, run: RunId, suite: &Suite) -> Result<Order, Failed> {
@@ -107,7 +135,7 @@ fn from_file(path: &Path, suite: &Suite) -> Result<Order, Failed> {
     order::from_ids(&name, &ids, suite).map_err(Failed::usage)
 }
 
-fn cut(order: Order, suite: &Suite, until: &str) -> Result<Order, Failed> {
+fn cut(order: &Order, suite: &Suite, until: &str) -> Result<Order, Failed> {
     let at = order.tests().iter().position(|t| suite.id(*t).to_string() == until);
     let at = at.ok_or_else(|| Failed::usage(format!("`{until}` is not in the order")))?;
     let tests = order.tests()[..=at].to_vec();

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
 use crate::measure::{self, Measured, Reuse};
-use crate::project::{Needs, Project};
+use crate::project::{Needs, Project, style_of_report};
 use crate::settings::PlanSettings;
 use crate::{stores, views};
 
@@ -42,7 +42,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
     progress.finish();
     let code = exit_code(&project, &measured);
     let view = views::run(&project, &measured, started.elapsed(), code);
-    super::print(&project, |out| terminal::run(&view, project.style(), out), |out| json::run(&view, out))?;
+    super::print(&project, |out| terminal::run(&view, style_of_report(), out), |out| json::run(&view, out))?;
     Ok(code)
 }
 
@@ -54,7 +54,7 @@ fn exit_code(project: &Project, measured: &Measured) -> ExitCode {
     let found = |class| measured.result.classes.of(class).next().is_some();
     if found(Class::OrderSensitive) || found(Class::Flaky) {
         ExitCode::Found
-    } else if measured.book.unfinished() > 0 {
+    } else if measured.book.unfinished() > 0 || measured.book.has_absent() {
         ExitCode::Incomplete
     } else {
         ExitCode::Clean

@@ -21,19 +21,19 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    fn runs(self) -> usize {
+    pub(super) fn runs(self) -> usize {
         self.hits + self.misses
     }
 
-    fn always_hit(self, times: usize) -> bool {
+    pub(super) fn always_hit(self, times: usize) -> bool {
         self.hits >= times && self.misses == 0
     }
 
-    fn never_hit(self, times: usize) -> bool {
+    pub(super) fn never_hit(self, times: usize) -> bool {
         self.misses >= times && self.hits == 0
     }
 
-    fn is_mixed(self) -> bool {
+    pub(super) fn is_mixed(self) -> bool {
         self.hits > 0 && self.misses > 0
     }
 }
@@ -114,8 +114,12 @@ pub(super) struct SideCase {
 
 /// Failures on patched against none on base, in mixed replays, that confirm a nondeterministic coupling (METHODS B3.4).
 const MIXED_HITS: usize = 5;
+/// The chance of the difference between the trees, over sweeps and replays, below which mixed replays count.
+const SURE: f64 = 1e-3;
+/// The same for calling a test newly unstable.
+const LIKELY: f64 = 0.01;
 /// Replays of the failing order that all pass before it counts as not reproduced.
-const NOT_REPRODUCED: usize = 4;
+pub(super) const NOT_REPRODUCED: usize = 4;
 /// Replays that decide an arm which only tells kinds of failure apart.
 const SIDE_ARM: usize = 2;
 
@@ -128,7 +132,7 @@ impl Case {
         }
         if c.hits == 0 {
             return match c.misses {
-                NOT_REPRODUCED.. if self.patched.forked => {
+                NOT_REPRODUCED.. if self.patched.forked && self.base.class.is_stable() => {
                     Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree))
                 }
                 NOT_REPRODUCED.. => self.by_chance(arms),
@@ -136,16 +140,17 @@ impl Case {
             };
         }
         let wanted = if c.misses == 0 { self.need } else { MIXED_HITS };
-        if c.hits >= wanted && a.misses >= wanted {
+        let shown = c.misses == 0 || self.chance(arms) < SURE;
+        if c.hits >= wanted && a.misses >= wanted && shown {
             return self.confirmed(arms);
         }
-        if c.is_mixed()
-            && (c.hits + self.max_pairs.saturating_sub(c.runs()) < MIXED_HITS || a.runs() >= self.max_pairs)
-        {
+        let hopeless =
+            c.hits + self.max_pairs.saturating_sub(c.runs()) < MIXED_HITS || a.runs() >= self.max_pairs;
+        if c.is_mixed() && (hopeless || self.base.class == Class::Flaky) {
             return self.by_chance(arms);
         }
         let mut ask = Vec::new();
-        if c.hits < wanted {
+        if c.hits < wanted || !shown {
             ask.push(Arm::PatchedFull);
         }
         if a.misses < wanted.max(c.runs().min(self.max_pairs)) {
@@ -183,52 +188,50 @@ impl Case {
         if c.misses > 0 {
             return decided(Finding::Flaky);
         }
-        let mut ask = Vec::new();
         if a.hits < SIDE_ARM {
-            ask.push(Arm::BaseCommon);
+            return Step::Ask(vec![Arm::BaseCommon]);
         }
-        if c.hits < SIDE_ARM {
-            ask.push(Arm::PatchedFull);
+        if !self.has_removed && self.other_ran_it {
+            return Self::contradicts(self.base);
         }
+        if self.has_removed && d.is_mixed() || self.has_new && b.is_mixed() {
+            return decided(Finding::Flaky);
+        }
+        let replaced = self.has_new && b.misses >= SIDE_ARM;
+        let wanted = if replaced { self.need } else { SIDE_ARM };
+        let ask = missing(&[
+            (Arm::BaseCommon, a.hits < wanted),
+            (Arm::PatchedFull, c.hits < wanted),
+            (Arm::BaseFull, self.has_removed && d.runs() < SIDE_ARM),
+            (Arm::PatchedCommon, self.has_new && b.runs() < wanted),
+        ]);
         if !ask.is_empty() {
             return Step::Ask(ask);
         }
-        if self.has_new {
-            if b.is_mixed() {
-                return decided(Finding::Flaky);
-            }
-            if b.runs() < SIDE_ARM {
-                return Step::Ask(vec![Arm::PatchedCommon]);
-            }
-            if b.hits == 0 {
-                return decided(Finding::Replaced);
-            }
+        if self.has_removed && d.hits > 0 && self.other_ran_it {
+            return Self::contradicts(self.base);
         }
-        if self.has_removed {
-            if d.is_mixed() {
-                return decided(Finding::Flaky);
-            }
-            if d.runs() < SIDE_ARM {
-                return Step::Ask(vec![Arm::BaseFull]);
-            }
-            if d.hits == 0 {
-                return decided(Finding::Exposed);
-            }
+        if replaced {
+            return decided(Finding::Replaced);
         }
-        if !self.other_ran_it {
-            return decided(Finding::PreExisting);
-        }
-        // Base passed this very order in its sweep.
-        if self.base.forked {
-            return Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree));
-        }
-        decided(Finding::Flaky)
+        decided(if self.has_removed && d.hits == 0 { Finding::Exposed } else { Finding::PreExisting })
+    }
+
+    /// Replays of an order fail again and again although the tree's own sweep passed it.
+    fn contradicts(side: SideCase) -> Step {
+        decided(match side.class {
+            Class::OrderSensitive => Finding::PreExisting,
+            _ if side.forked => {
+                return Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree));
+            }
+            _ => Finding::Flaky,
+        })
     }
 
     /// Base gives both outcomes: chance, unless patched fails always and base far less often.
     fn base_is_mixed(&self, arms: &Arms) -> Step {
         let c = arms.patched_full;
-        if self.patched.class != Class::StableFail || c.misses > 0 || self.chance(arms) >= 1e-3 {
+        if self.patched.class != Class::StableFail || c.misses > 0 || self.chance(arms) >= SURE {
             return decided(Finding::Flaky);
         }
         if c.hits < self.need {
@@ -294,15 +297,11 @@ impl Case {
         if !self.other_ran_it {
             return decided(Finding::PreExisting);
         }
-        // Patched passed this very order in its sweep.
-        if self.patched.forked {
-            return Step::Decided(Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree));
-        }
-        decided(Finding::Flaky)
+        Self::contradicts(self.patched)
     }
 
     fn by_chance(&self, arms: &Arms) -> Step {
-        decided(if self.chance(arms) < 0.01 { Finding::Destabilised } else { Finding::Flaky })
+        decided(if self.chance(arms) < LIKELY { Finding::Destabilised } else { Finding::Flaky })
     }
 
     /// The chance of so many more failures on patched than on base, over sweeps and replays, at one rate for both.
@@ -319,79 +318,4 @@ impl Case {
 
 fn missing(arms: &[(Arm, bool)]) -> Vec<Arm> {
     arms.iter().filter(|(_, wanted)| *wanted).map(|(arm, _)| *arm).collect()
-}
-
-/// What the replays of a new test show; it runs on patched only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct NewTest {
-    /// Replays of the failing order.
-    pub(super) failing: Tally,
-    /// Replays of the passing one.
-    pub(super) passing: Tally,
-    /// Replays of the test by itself.
-    pub(super) alone: Tally,
-}
-
-/// What to run again of a new test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum NewTestRun {
-    Failing,
-    Passing,
-    Alone,
-}
-
-impl NewTest {
-    /// Order-sensitive in the sweep: coupled, or chance? `Err` names what to run again.
-    pub(super) fn coupled(&self, need: usize, forked: bool) -> Result<Decision, Vec<NewTestRun>> {
-        let Self { failing, passing, alone } = *self;
-        if failing.is_mixed() || passing.is_mixed() || alone.is_mixed() {
-            return Ok(Decision::new(Finding::Destabilised));
-        }
-        if failing.never_hit(NOT_REPRODUCED) || passing.always_hit(NOT_REPRODUCED) {
-            return Ok(unconfirmed(forked));
-        }
-        let ask: Vec<NewTestRun> = [
-            (NewTestRun::Failing, failing.hits < need),
-            (NewTestRun::Passing, passing.misses < need && failing.misses == 0),
-            (NewTestRun::Alone, alone.runs() < need && failing.misses == 0),
-        ]
-        .into_iter()
-        .filter(|(_, wanted)| *wanted)
-        .map(|(run, _)| run)
-        .collect();
-        if !ask.is_empty() {
-            return Err(ask);
-        }
-        let mut decision = Decision::new(Finding::NewTestCoupled);
-        if failing.gone {
-            decision = Decision::new(Finding::UnexplainedAbsence).with(Note::EndsTheProcess);
-        }
-        decision.role = Some(if alone.hits > 0 { Role::Brittle } else { Role::Victim });
-        Ok(decision)
-    }
-
-    /// Failing in every order of the sweep: does it in a fresh interpreter?
-    pub(super) fn fails(&self, need: usize, forked: bool) -> Result<Decision, Vec<NewTestRun>> {
-        let failing = self.failing;
-        if failing.is_mixed() {
-            Ok(Decision::new(Finding::Destabilised))
-        } else if failing.never_hit(need) {
-            Ok(unconfirmed(forked))
-        } else if failing.always_hit(need) && failing.gone {
-            Ok(Decision::new(Finding::UnexplainedAbsence).with(Note::EndsTheProcess))
-        } else if failing.always_hit(need) {
-            Ok(Decision::new(Finding::NewTestFails))
-        } else {
-            Err(vec![NewTestRun::Failing])
-        }
-    }
-}
-
-/// Fresh interpreters do not show what the sweep showed.
-fn unconfirmed(forked: bool) -> Decision {
-    if forked {
-        Decision::new(Finding::Inconclusive).with(Note::ExecutorsDisagree)
-    } else {
-        Decision::new(Finding::Destabilised)
-    }
 }

@@ -61,20 +61,17 @@ fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
         .map(|(c, d)| (c.id.clone(), d.finding))
         .collect();
     for (candidate, decision) in decided {
-        if let Plan::Unreached { culprit, on_base_too, .. } = &candidate.plan {
-            decision.finding = match findings.get(culprit) {
-                Some(Finding::PreExisting | Finding::BrokenOnBase) => Finding::PreExisting,
-                Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None
-                    if *on_base_too =>
-                {
-                    Finding::PreExisting
-                }
-                Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None => {
-                    Finding::Inconclusive
-                }
-                Some(_) => Finding::UnexplainedAbsence,
-            };
-        }
+        let Plan::Unreached { culprit, on_base_too, .. } = &candidate.plan else { continue };
+        decision.finding = match findings.get(culprit) {
+            Some(Finding::PreExisting | Finding::BrokenOnBase) => Finding::PreExisting,
+            Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None if *on_base_too => {
+                Finding::PreExisting
+            }
+            Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None => {
+                Finding::Inconclusive
+            }
+            Some(_) => Finding::UnexplainedAbsence,
+        };
     }
 }
 

@@ -9,7 +9,9 @@ mod book;
 mod cause;
 mod chance;
 mod conclude;
+mod cover;
 mod moved;
+mod new_test;
 mod triage;
 mod view;
 
@@ -17,8 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Executor, OrderLabel, TestId, TestIx};
 
-use self::arms::{Arms, Case, Decision, NewTest, NewTestRun, SideCase, Step};
+use self::arms::{Arms, Case, Decision, SideCase, Step};
 use self::book::{Book, Key, Scope};
+use self::new_test::{NewTest, NewTestRun};
 use self::triage::{Candidate, Failing, Plan, Triage};
 use self::view::View;
 use super::class::{Class, Kind, TreeResult};

@@ -1,6 +1,6 @@
 //! Which tests need a judgement, and how each can get one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::model::{OrderLabel, TestId, TestIx};
 
@@ -10,6 +10,7 @@ use super::super::probe::Side;
 use super::super::sweep::Cell;
 use super::super::witness::Note;
 use super::JudgeRules;
+use super::cover::{Open, cover, narrowed};
 use super::moved::Moves;
 use super::view::View;
 
@@ -85,7 +86,8 @@ impl Triage {
                 sorting.removed(ix, &moves);
             }
         }
-        sorting.choose_orders();
+        let ranks = patched.labels().iter().chain(base.labels()).collect::<Vec<_>>();
+        sorting.triage.candidates.extend(cover(sorting.open, &ranks));
         sorting.triage
     }
 }
@@ -95,7 +97,7 @@ struct Sorting<'a> {
     patched: View<'a>,
     rules: &'a JudgeRules,
     /// Candidates whose failing order is still to be chosen among several.
-    open: Vec<(Candidate, BTreeSet<&'a OrderLabel>)>,
+    open: Vec<Open<'a>>,
     triage: Triage,
 }
 
@@ -207,8 +209,12 @@ impl Sorting<'_> {
             }
         });
         let Some((order, culprit)) = culprits else { return false };
-        let on_base_too =
+        let base_test = |id: &TestId| self.base.suite().find(id);
+        let same_order =
             b.and_then(|b| self.base.class(b)).is_some_and(|before| before.unreached.contains(&order));
+        // A crash by chance hits other orders each time.
+        let on_base_too = same_order
+            || base_test(&culprit).is_some_and(|c| self.base.kinds(c).iter().any(|(_, k)| *k == Kind::Gone));
         let note = Note::Unreached { culprit: culprit.clone() };
         self.candidate(id, b, Some(p), Plan::Unreached { order, culprit, on_base_too }, vec![note]);
         true
@@ -249,7 +255,12 @@ impl Sorting<'_> {
             notes: unsettled_notes(Some(before), None),
             plan: Plan::BaseFails(failing),
         };
-        let orders = narrowed(self.base.failing(b, target), before);
+        let mut orders = self.base.failing(b, target);
+        let passed = |l: &&OrderLabel| self.patched.kind_in(l, p).is_some();
+        if orders.iter().any(passed) {
+            orders.retain(passed);
+        }
+        let orders = narrowed(orders, before);
         self.open.push((candidate, orders));
     }
 
@@ -257,7 +268,13 @@ impl Sorting<'_> {
         let Some(target) = self.target(b, p, before) else { return };
         let on_patched = self.patched.failing(p, target);
         let on_base = self.base.failing(b, target);
-        let only: BTreeSet<&OrderLabel> = on_patched.difference(&on_base).copied().collect();
+        let mut only: BTreeSet<&OrderLabel> = on_patched.difference(&on_base).copied().collect();
+        let shared = only.len() < on_patched.len();
+        let passed = |l: &&OrderLabel| self.base.kind_in(l, b).is_some();
+        if shared || only.iter().any(passed) {
+            // An order that base never reached the test in says nothing.
+            only.retain(passed);
+        }
         let notes = unsettled_notes(Some(before), Some(after));
         if only.is_empty() {
             let finding = match before.class {
@@ -294,13 +311,10 @@ impl Sorting<'_> {
         if base_clean && after.class == Class::StableFail && many {
             return self.rules.confirm.min(2);
         }
-        // Reruns of the same order that agreed are as good as many clean orders.
-        let shown = after.class != Class::Flaky && after.settled;
-        if base_clean && (shown || orders(self.base, b) >= CLEAN_ORDERS) {
-            self.rules.confirm
-        } else {
-            self.rules.confirm_suspect
-        }
+        // Reruns of the same order that agreed on patched are as good as many clean orders on base; where they did
+        // not agree, three replays that do are not enough.
+        let shown = after.class != Class::Flaky && (after.settled || orders(self.base, b) >= CLEAN_ORDERS);
+        if base_clean && shown { self.rules.confirm } else { self.rules.confirm_suspect }
     }
 
     fn settle(
@@ -376,56 +390,10 @@ impl Sorting<'_> {
     ) {
         self.triage.candidates.push(Candidate { id: id.clone(), base, patched, notes, plan });
     }
-
-    /// Gives each open candidate one failing order, so that few orders serve all (greedy set cover).
-    fn choose_orders(&mut self) {
-        let mut open = std::mem::take(&mut self.open);
-        for (_, orders) in &mut open {
-            if orders.contains(&OrderLabel::Alone) {
-                orders.retain(|l| **l == OrderLabel::Alone);
-            }
-        }
-        while !open.is_empty() {
-            let mut votes: BTreeMap<&OrderLabel, usize> = BTreeMap::new();
-            for label in open.iter().flat_map(|(_, orders)| orders) {
-                *votes.entry(label).or_default() += 1;
-            }
-            let rank = |label: &OrderLabel| {
-                let columns = self.patched.labels().iter().chain(self.base.labels());
-                std::cmp::Reverse(columns.take_while(|l| *l != label).count())
-            };
-            let Some(best) = votes.iter().max_by_key(|(l, n)| (**n, rank(l))).map(|(l, _)| (*l).clone())
-            else {
-                break;
-            };
-            let (served, rest) = open.into_iter().partition(|(_, orders)| orders.contains(&best));
-            open = rest;
-            let served: Vec<(Candidate, BTreeSet<&OrderLabel>)> = served;
-            for (mut candidate, _) in served {
-                if let Plan::PatchedFails(failing) | Plan::BaseFails(failing) = &mut candidate.plan {
-                    failing.order = best.clone();
-                }
-                self.triage.candidates.push(candidate);
-            }
-        }
-    }
 }
 
 fn unsettled_notes(before: Option<&TestClass>, after: Option<&TestClass>) -> Vec<Note> {
     let sides = [(Side::Base, before), (Side::Patched, after)];
     let unsettled = sides.into_iter().filter(|(_, class)| class.is_some_and(|c| !c.settled));
     unsettled.map(|(side, _)| Note::ClassUnsettled(side)).collect()
-}
-
-/// The orders that reruns have shown to fail again, if any are among these; else all of them.
-fn narrowed<'a>(orders: BTreeSet<&'a OrderLabel>, class: &TestClass) -> BTreeSet<&'a OrderLabel> {
-    let shown = match &class.witness {
-        Some(ClassWitness::Order { failing, .. }) => failing,
-        Some(ClassWitness::Chance { order }) => order,
-        None => return orders,
-    };
-    match orders.get(shown) {
-        Some(label) => BTreeSet::from([*label]),
-        None => orders,
-    }
 }

@@ -1,0 +1,19 @@
+//! The built command, from outside: arguments in, exit code, standard output and standard error out.
+
+mod answer;
+mod bad_input;
+mod check;
+mod check_findings;
+mod check_trees;
+mod doctor;
+mod fixture;
+mod help;
+mod processes;
+mod replay;
+mod run;
+mod run_declared;
+mod run_endings;
+mod run_ids;
+mod run_plugins;
+mod run_resume;
+mod stores;

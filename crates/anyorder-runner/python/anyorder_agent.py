@@ -71,7 +71,8 @@ class Channel:
         self._read = os.read
         self._close = os.close
         self._exit = os._exit
-        self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+        # The method that `encode` would look up, bound now.
+        self._pieces = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).iterencode
         self._loads = json.JSONDecoder().decode
         self._owner = os.getpid()
         self._again = False
@@ -100,7 +101,7 @@ class Channel:
         self._again = True
         hello["n"] = self._count
         self._count += 1
-        self._put("\n%s\n" % self._dumps(hello))
+        self._put("\n%s\n" % self.dumps(hello))
 
     def _put(self, text: str) -> None:
         data = text.encode("ascii", "backslashreplace")
@@ -141,11 +142,11 @@ class Channel:
 
     def send(self, value: Json) -> None:
         """Writes one object as a line."""
-        self.record(self._dumps(value)[1:], form='{"n":%d,%s\n')
+        self.record(self.dumps(value)[1:], form='{"n":%d,%s\n')
 
     def dumps(self, value: Any) -> str:
         """JSON of a value, by an encoder that no suite can have replaced."""
-        return self._dumps(value)
+        return "".join(self._pieces(value, _one_shot=True))
 
     def lines(self) -> Optional[List[Json]]:
         """The commands that have arrived, waiting for at least one byte; ``None`` at end of file."""

@@ -171,18 +171,23 @@ def prepare(suite: Suite, out: Path, uv: str, known: dict[str, dict[str, Any]], 
     if again and top.exists():
         shutil.rmtree(top)
     top.mkdir(parents=True, exist_ok=True)
-    if not (source / ".git").exists():
+    if not (top / "unpacked").exists():
         if source.exists():
             shutil.rmtree(source)
         unpack(suite, source)
-    exclude_products(source)
+        if not suite.get("repository", True):
+            # A suite that asks git about the folder it stands in would see ours.
+            shutil.rmtree(source / ".git")
+        (top / "unpacked").touch()
+    if suite.get("repository", True):
+        exclude_products(source)
     ready = top / "ready"
     wanted = json.dumps(suite, sort_keys=True)
     if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
         install(suite, uv, source, venv)
         ready.write_text(wanted, encoding="utf-8")
     verified = verify(suite, source, venv)
-    dirty = git(source, "status", "--porcelain").strip()
+    dirty = git(source, "status", "--porcelain").strip() if suite.get("repository", True) else ""
     expected = known.get(suite["name"], {"tests": {}, "varied": [], "test_count": None})
     return {
         "name": suite["name"],

@@ -4,15 +4,18 @@ One file, standard library and pytest's public API only, Python 3.8 to 3.14, pyt
 ``python anyorder_agent.py CONFIG``; how the two speak is written down in ``docs/design/001-agent-protocol.md``.
 
 Suites patch everything: clocks, ``open``, ``os``, sockets, ``json``. Whatever is needed while tests run is therefore
-bound into instances and closures before pytest is imported, never looked up in a module later.
+bound into instances and closures before pytest is imported, never looked up in a module later; and this module leaves
+``sys.modules``, so that what replaces attributes in every loaded module does not find it.
 """
 
-import contextlib
 import ctypes
+import faulthandler
 import gc
 import hashlib
+import importlib.util
 import inspect
 import json
+import linecache
 import os
 import platform
 import random
@@ -20,15 +23,22 @@ import re
 import select
 import shlex
 import signal
+import stat
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
+import types
+import warnings
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
+BEGAN = time.monotonic_ns()
 PROTOCOL = 1
 Json = Dict[str, Any]
+
+# Exit codes, which nobody trusts: only the end marker means that a run finished.
+EXIT_DIED, EXIT_DEFECT, EXIT_NO_FORK, EXIT_NO_SANDBOX, EXIT_CHANNEL = 3, 70, 71, 72, 74
 
 # --------------------------------------------------------------------------------------------------------------------
 # The channel
@@ -38,94 +48,100 @@ class Channel:
     """One connection to the engine, owned by one process.
 
     Lines are counted. A descriptor that a test closed or replaced is noticed before each write, and the connection is
-    made again by path. A process that a test forked must not speak: it has another process id.
+    made again by path. A process that a test forked must not speak: it has another process id. Each write begins with
+    a newline, so that what a test left there without one costs no line of ours.
     """
 
     def __init__(self, path: str, token: str, hello: Json) -> None:
-        import _socket  # the C type: pytest-socket and friends replace `socket.socket`
+        import _socket  # the C type: pytest-socket and its like replace `socket.socket`
+        import fcntl
 
         self._make = _socket.socket
         self._family = _socket.AF_UNIX
         self._kind = _socket.SOCK_STREAM
+        self._duplicate = fcntl.fcntl
+        self._high = fcntl.F_DUPFD_CLOEXEC
         self._path = path
         self._token = token
         self._hello = hello
         self._count = 0
         self._getpid = os.getpid
         self._fstat = os.fstat
-        self._write_fd = os.write
-        self._read_fd = os.read
+        self._write = os.write
+        self._read = os.read
         self._close = os.close
+        self._exit = os._exit
         self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
         self._loads = json.JSONDecoder().decode
         self._owner = os.getpid()
         self._again = False
         self._pending = b""
         self.fd = -1
-        self._identity: Tuple[int, int] = (0, 0)
+        self._device = self._inode = 0
         self._connect()
 
     def _connect(self) -> None:
         sock = self._make(self._family, self._kind)
+        sock.settimeout(None)  # a suite may have set another default
         sock.connect(self._path)
         fd = sock.detach()
-        # Far away from the numbers that suites close by habit.
-        try:
-            import fcntl
-
-            high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)
+        try:  # far away from the numbers that suites close by habit
+            high = self._duplicate(fd, self._high, 200)
             self._close(fd)
             fd = high
         except OSError:
             pass
         self.fd = fd
-        stat = self._fstat(fd)
-        self._identity = (stat.st_dev, stat.st_ino)
+        status = self._fstat(fd)
+        self._device, self._inode = status.st_dev, status.st_ino
         hello = dict(self._hello, t="hello", token=self._token, protocol=PROTOCOL, pid=self._owner)
         if self._again:
             hello["again"] = True
         self._again = True
-        self.send(hello)
-
-    def _check(self) -> bool:
-        """Whether the descriptor is still ours; connects again where it is not. False in a process of a test."""
-        if self._getpid() != self._owner:
-            return False
-        try:
-            stat = self._fstat(self.fd)
-            if (stat.st_dev, stat.st_ino) == self._identity:
-                return True
-        except OSError:
-            pass
-        self._connect()
-        return True
-
-    def send(self, value: Json) -> None:
-        """Writes one object as a line, with its number."""
-        if self._again and not self._check():
-            return
-        line = dict(value, n=self._count)
+        hello["n"] = self._count
         self._count += 1
-        self._all((self._dumps(line) + "\n").encode("ascii", "backslashreplace"))
+        self._put("\n%s\n" % self._dumps(hello))
 
-    def record(self, *bodies: str) -> None:
-        """Writes hot records at once: each body is what follows the number in an array."""
-        if not self._check():
-            return
-        text = ""
-        for body in bodies:
-            text += f"[{self._count},{body}]\n"
-            self._count += 1
-        self._all(text.encode("ascii", "backslashreplace"))
-
-    def _all(self, data: bytes) -> None:
+    def _put(self, text: str) -> None:
+        data = text.encode("ascii", "backslashreplace")
         while data:
             try:
-                data = data[self._write_fd(self.fd, data) :]
-            except InterruptedError:
+                data = data[self._write(self.fd, data) :]
+            except (InterruptedError, BlockingIOError):
                 continue
-            except BlockingIOError:
-                continue
+
+    def is_owner(self) -> bool:
+        """Whether this process opened the connection; false in one that a test forked."""
+        return self._getpid() == self._owner
+
+    def record(self, *bodies: str, form: str = "[%d,%s]\n") -> None:
+        """Writes lines at once: each body is what follows the number. What cannot be told ends the process."""
+        if self._getpid() != self._owner:
+            return
+        for last in (False, True):
+            count = self._count
+            try:
+                try:
+                    status = self._fstat(self.fd)
+                    if status.st_ino != self._inode or status.st_dev != self._device:
+                        self._connect()
+                except OSError:
+                    self._connect()
+                text = "\n"
+                for body in bodies:
+                    text += form % (self._count, body)
+                    self._count += 1
+                self._put(text)
+                return
+            except OSError:
+                # The other end is gone, or a test shut the connection down: once more, by path.
+                if last:
+                    self._exit(EXIT_CHANNEL)
+                self._count, self._inode = count, -1
+
+    def send(self, value: Json) -> None:
+        """Writes one object as a line."""
+        self.record(self._dumps(value)[1:], form='{"n":%d,%s\n')
 
     def dumps(self, value: Any) -> str:
         """JSON of a value, by an encoder that no suite can have replaced."""
@@ -134,9 +150,11 @@ class Channel:
     def lines(self) -> Optional[List[Json]]:
         """The commands that have arrived, waiting for at least one byte; ``None`` at end of file."""
         try:
-            data = self._read_fd(self.fd, 1 << 16)
+            data = self._read(self.fd, 1 << 16)
         except InterruptedError:
             return []
+        except OSError:
+            return None
         if not data:
             return None
         self._pending += data
@@ -172,120 +190,215 @@ _VARYING = re.compile(r"0x[0-9a-fA-F]+|\b\d{3,}\b")
 
 def signature(kind: str, path: str, line: str) -> str:
     """What a failure looks like apart from the values in it."""
-    normalised = _VARYING.sub("N", " ".join(line.split()))[:200]
-    return plain(f"{kind} @ {path}:{normalised}")
+    return plain("%s @ %s:%s" % (kind, path, _VARYING.sub("N", " ".join(line.split()))[:200]))
+
+
+def described(error: BaseException) -> str:
+    """An exception with its traceback and causes."""
+    return plain("".join(traceback.format_exception(type(error), error, error.__traceback__)))
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # Sandbox
 
-_CLONE_NEWNS = 0x00020000
-_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_CAPABILITY_VERSION = 0x20080522
+# Entries that are looked at for an owner whom a user namespace could not map.
+_ENTRIES_LOOKED_AT = 4000
 
 
 class Sandbox:
     """Mounts an overlay over the project's own path, in namespaces of this process.
 
     Each run mounts another one over it, so that what a run writes into the tree vanishes with it. Where the kernel or
-    the file system refuses, ``mode`` becomes ``tmp`` and ``why`` says why.
+    the file system refuses, ``mode`` becomes ``tmp`` and ``why`` says why. The powers that a user namespace brings are
+    given back after mounting: a suite that expects ``PermissionError`` must get it.
     """
 
-    def __init__(self, ask: Json, root: str, cwd: str) -> None:
+    def __init__(self, ask: Json, root: str, cwd: str, apart: Iterable[str]) -> None:
         self.mode: str = ask.get("mode", "none")
         self.required: bool = bool(ask.get("required"))
         self.why: Optional[str] = None
         self._lower: List[str] = list(ask.get("lower") or [])
-        self._scratch: str = ask.get("scratch") or ""
         self._root = root
         self._cwd = cwd
         self._uid, self._gid = os.getuid(), os.getgid()
-        self._depth = 0
-        self._os = (os.open, os.write, os.close, os.mkdir, os.chdir, os.getcwd)
-        self._libc: Any = None
+        self._layer: Optional[str] = None
+        self._open, self._write, self._close = os.open, os.write, os.close
+        self._mkdir, self._chdir, self._symlink = os.mkdir, os.chdir, os.symlink
+        self._chmod, self._setxattr = os.chmod, getattr(os, "setxattr", None)
+        if self.mode != "overlay":
+            return
         try:
-            self._libc = ctypes.CDLL(None, use_errno=True)
+            self._libc: Any = ctypes.CDLL(None, use_errno=True)
             self._errno = ctypes.get_errno
-        except (OSError, AttributeError, TypeError) as error:
-            self._degrade(f"no C library to be reached: {error}")
+            for name in ("unshare", "mount", "umount2", "capget", "capset"):
+                getattr(self._libc, name)
+        except (OSError, AttributeError, TypeError):
+            self._degrade("this platform has no namespaces")
+            return
+        obstacle = self._obstacle([*apart, *self._lower])
+        if obstacle:
+            self._degrade(obstacle)
+
+    def _obstacle(self, apart: List[str]) -> Optional[str]:
+        """What speaks against an overlay, known before trying; ``apart`` must not be hidden by it."""
+        inside = self._root.rstrip(os.sep) + os.sep
+        if os.path.realpath(self._root) == os.sep:
+            return "the project is the root of the file system"
+        hidden = [path for path in apart if os.path.realpath(path).startswith(os.path.realpath(inside) + os.sep)]
+        if hidden:
+            return "`%s` lies inside the project" % plain(hidden[0])
+        try:
+            with open("/proc/self/mountinfo", "rb") as handle:
+                points = [line.split()[4] for line in handle]
+        except (OSError, IndexError):
+            points = []
+        for point in points:
+            text = os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m.group(1), 8)]), point))
+            if text.startswith(inside):
+                return "`%s` is a mount of its own" % plain(text)
+        foreign = None if self._uid == 0 else self._unmappable()
+        return foreign and "`%s` belongs to a user or group that a user namespace cannot map" % plain(foreign)
+
+    def _unmappable(self) -> Optional[str]:
+        """A file that we may write and whose owner or group is not ours: the kernel could not copy it up."""
+        left, folders = _ENTRIES_LOOKED_AT, [self._root]
+        while folders and left > 0:
+            try:
+                entries = list(os.scandir(folders.pop()))
+            except OSError:
+                continue
+            left -= len(entries)
+            for entry in entries:
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if (status.st_uid, status.st_gid) != (self._uid, self._gid) and os.access(entry.path, os.W_OK):
+                    return entry.path
+                if stat.S_ISDIR(status.st_mode) and entry.name not in (".git", ".venv", "node_modules"):
+                    folders.append(entry.path)
+        return None
 
     def _degrade(self, why: str) -> None:
         if self.mode == "overlay":
-            self.mode, self.why = "tmp", why
+            self.mode, self.why = "tmp", "no overlay over the project: " + why
 
     def _call(self, result: int, what: str) -> None:
         if result != 0:
             number = self._errno()
-            raise OSError(number, f"{what}: {os.strerror(number)}")
+            raise OSError(number, "%s: %s" % (what, os.strerror(number)))
 
     def _put(self, path: str, text: str) -> None:
-        open_, write, close = self._os[:3]
-        fd = open_(path, os.O_WRONLY)
+        fd = self._open(path, os.O_WRONLY)
         try:
-            write(fd, text.encode())
+            self._write(fd, text.encode())
         finally:
-            close(fd)
+            self._close(fd)
 
     def _namespaces(self) -> None:
-        if self._uid == 0 and self._libc.unshare(_CLONE_NEWNS) == 0:
-            # The real superuser needs no user namespace, in which files of other owners could not be copied up.
-            self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
-            return
-        self._call(self._libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "unshare")
-        with contextlib.suppress(OSError):
-            self._put("/proc/self/setgroups", "deny")
-        self._put("/proc/self/uid_map", f"{self._uid} {self._uid} 1")
-        self._put("/proc/self/gid_map", f"{self._gid} {self._gid} 1")
+        # The real superuser needs no user namespace, in which files of other owners could not be copied up.
+        if self._uid != 0 or self._libc.unshare(_CLONE_NEWNS) != 0:
+            self._call(self._libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "unshare")
+            try:
+                self._put("/proc/self/setgroups", "deny")
+            except OSError:
+                pass
+            self._put("/proc/self/uid_map", "%d %d 1" % (self._uid, self._uid))
+            self._put("/proc/self/gid_map", "%d %d 1" % (self._gid, self._gid))
         self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
-
-    @staticmethod
-    def _quoted(path: str) -> bytes:
-        for special in ("\\", ":", ","):
-            path = path.replace(special, "\\" + special)
-        return os.fsencode(path)
 
     def enter(self, folder: str) -> None:
         """Mounts an upper layer for this process. ``folder`` is a private, existing one for mount points."""
         if self.mode != "overlay":
             return
+        header, powers = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
         try:
-            self._enter(folder)
+            self._call(self._libc.capget(header, powers), "capget")
+            try:
+                self._namespaces()
+                self._mount(folder)
+            finally:
+                self._libc.capset(header, powers)
+                self._chdir(os.sep)
+                self._chdir(self._cwd)
         except OSError as error:
-            self._degrade(f"no overlay over the project: {error.args[-1]}")
+            self._degrade(str(error.args[-1]))
 
-    def _enter(self, folder: str) -> None:
-        mkdir, chdir = self._os[3], self._os[4]
-        self._namespaces()
-        upper = os.path.join(folder, "layer")
-        mkdir(upper, 0o700)
-        self._call(self._libc.mount(b"tmpfs", os.fsencode(upper), b"tmpfs", 0, b"mode=0755"), "mount tmpfs")
-        mkdir(os.path.join(upper, "u"), 0o755)
-        mkdir(os.path.join(upper, "w"), 0o755)
-        lower = [self._root] if self._depth else [*self._lower, self._root]
-        options = b"lowerdir=%s,upperdir=%s,workdir=%s,userxattr" % (
-            b":".join(self._quoted(part) for part in lower),
-            self._quoted(os.path.join(upper, "u")),
-            self._quoted(os.path.join(upper, "w")),
-        )
-        root = os.fsencode(self._root)
-        self._call(self._libc.mount(b"overlay", root, b"overlay", 0, options), "mount overlay")
-        self._depth += 1
-        chdir("/")
-        chdir(self._cwd)
+    def _mount(self, folder: str) -> None:
+        layer = os.path.join(folder, "layer")
+        self._mkdir(layer, 0o700)
+        in_memory = self._libc.mount(b"tmpfs", os.fsencode(layer), b"tmpfs", 0, b"mode=0755") == 0
+        # Names relative to the working directory need no quoting, whatever is in the paths, and are short.
+        self._chdir(layer)
+        self._fill("")
+        if in_memory and not self._keeps_attributes("u"):
+            self._call(self._libc.umount2(os.fsencode("."), 2), "umount")
+            self._chdir(os.sep)
+            self._chdir(layer)
+            self._fill("")
+        if not self._keeps_attributes("u"):
+            raise OSError(95, "no file system here keeps `user.*` attributes")
+        if self._layer is None:
+            self._mkdir("original", 0o755)
+            self._libc.mount(os.fsencode(self._root), b"original", None, _MS_BIND | _MS_REC, None)
+            lowers = [[*self._lower, self._root]]
+        else:
+            # Over what is there; and where file systems are stacked too high for that, beside it.
+            beside = [os.path.join(self._layer, "u"), *self._lower, os.path.join(self._layer, "original")]
+            lowers = [[self._root], beside]
+        for attempt, lower in enumerate(lowers, 1):
+            names = ["%d-%d" % (attempt, at) for at in range(len(lower))]
+            for name, target in zip(names, lower):
+                self._symlink(target, name)
+            options = "lowerdir=%s,upperdir=u,workdir=w,userxattr" % ":".join(names)
+            result = self._libc.mount(b"overlay", os.fsencode(self._root), b"overlay", 0, options.encode())
+            if result == 0:
+                break
+            if attempt == len(lowers):
+                self._call(result, "mount overlay")
+        self._layer = layer
+
+    def _fill(self, at: str) -> None:
+        status = os.stat(self._root)
+        for name in ("u", "w"):
+            self._mkdir(at + name, 0o755)
+        self._chmod(at + "u", stat.S_IMODE(status.st_mode))
+        if self._uid == 0:
+            os.chown(at + "u", status.st_uid, status.st_gid)
+
+    def _keeps_attributes(self, path: str) -> bool:
+        try:
+            if self._setxattr is not None:
+                self._setxattr(path, "user.overlay.probe", b"1")
+                os.removexattr(path, "user.overlay.probe")
+            return True
+        except OSError:
+            return False
 
     def state(self) -> Json:
         """What it came to, for the engine."""
         return {"mode": self.mode, "why": self.why}
 
 
-def die_with_parent(parent: int) -> None:
-    """Asks the kernel to end this process when its parent ends; nothing where there is no such thing."""
+def death_with_parent() -> Callable[[int], None]:
+    """A function that asks the kernel to end this process when its parent ends; it does nothing where that is unknown."""
+    getppid, leave = os.getppid, os._exit
     try:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
     except (OSError, AttributeError, TypeError):
-        return
-    if os.getppid() != parent:
-        os._exit(1)
+        return lambda _parent: None
+    if not sys.platform.startswith("linux"):
+        return lambda _parent: None
+
+    def bind(parent: int) -> None:
+        prctl(1, int(signal.SIGKILL), 0, 0, 0)
+        if getppid() != parent:
+            leave(1)
+
+    return bind
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -294,18 +407,26 @@ def die_with_parent(parent: int) -> None:
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pixi.lock", "conda-lock.yml")
 
 
-def distributions() -> Dict[str, str]:
-    """Name and version of everything installed, names normalised."""
-    from importlib import metadata
+def normal(name: str) -> str:
+    """A distribution's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
+
+def distributions() -> Dict[str, str]:
+    """Name and version of everything installed, as the folders' names tell: parsing all metadata takes longer."""
     found: Dict[str, str] = {}
-    for dist in metadata.distributions():
+    for folder in dict.fromkeys(sys.path):
         try:
-            name = dist.metadata["Name"]
-        except Exception:  # a broken installation must not keep us from measuring
+            entries = sorted(os.listdir(folder or "."))
+        except OSError:
             continue
-        if name:
-            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), dist.version or "")
+        for entry in entries:
+            stem, extension = os.path.splitext(entry)
+            if extension == ".dist-info" or (extension == ".egg-info" and "-" in stem):
+                name, _, version = stem.partition("-")
+                found.setdefault(normal(name), re.sub(r"-py\d.*$", "", version))
+            elif extension == ".egg-link":
+                found.setdefault(normal(stem), "develop")
     return found
 
 
@@ -342,7 +463,7 @@ class Origins:
         for folder in dict.fromkeys(folders):
             self._names.update(self._provided(folder))
         self._modules = sys.modules
-        self._seen: Dict[str, Tuple[str, bool]] = {}
+        self._seen: Dict[Tuple[str, str], bool] = {}
 
     @staticmethod
     def _provided(folder: str) -> Iterator[str]:
@@ -361,16 +482,19 @@ class Origins:
         real = self._realpath(path)
         if not real.startswith(self._root + self._sep):
             return False
-        return "site-packages" not in real.split(self._sep) and "dist-packages" not in real.split(self._sep)
+        parts = real.split(self._sep)
+        return not {"site-packages", "dist-packages", ".venv"}.intersection(parts[self._root.count(self._sep) :])
 
     def loaded(self) -> List[Tuple[str, str, str]]:
         """Module, file, and ``tree`` or ``elsewhere``, for each loaded module that the tree could provide."""
         for name in self._names:
-            module = self._modules.get(name)
-            path = getattr(module, "__file__", None)
-            if isinstance(path, str) and name not in self._seen:
-                self._seen[name] = (path, self._inside(path))
-        return [(n, plain(p), "tree" if i else "elsewhere") for n, (p, i) in sorted(self._seen.items())]
+            path = getattr(self._modules.get(name), "__file__", None)
+            if type(path) is str and (name, path) not in self._seen:
+                try:
+                    self._seen[name, path] = self._inside(path)
+                except Exception:  # a test may have put a false file system under us
+                    continue
+        return [(n, plain(p), "tree" if inside else "elsewhere") for (n, p), inside in sorted(self._seen.items())]
 
     def foreign(self) -> List[Tuple[str, str]]:
         """Modules that the tree could provide and that came from elsewhere."""
@@ -401,199 +525,335 @@ def remap(pair: Optional[Json]) -> None:
         if isinstance(spaces, dict):
             for name, paths in list(spaces.items()):
                 spaces[name] = [moved(path) for path in paths]
-    if changed:
-        rest = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([*changed, rest] if rest else changed)
+    rest = [moved(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if changed or rest:
+        os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*changed, *rest]))
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # Neutralising
 
-# Options that re-order, retry, stop early, spread tests or write beside them: destination, neutral value, spellings.
-OPTIONS: Tuple[Tuple[str, Any, Tuple[str, ...], str], ...] = (
-    ("maxfail", 0, ("-x", "--exitfirst", "--maxfail"), "pytest"),
-    ("lf", False, ("--lf", "--last-failed"), "pytest"),
-    ("failedfirst", False, ("--ff", "--failed-first"), "pytest"),
-    ("newfirst", False, ("--nf", "--new-first"), "pytest"),
-    ("stepwise", False, ("--sw", "--stepwise"), "pytest"),
-    ("stepwise_skip", False, ("--sw-skip", "--stepwise-skip"), "pytest"),
-    ("stepwise_reset", False, ("--sw-reset", "--stepwise-reset"), "pytest"),
-    ("usepdb", False, ("--pdb",), "pytest"),
-    ("trace", False, ("--trace",), "pytest"),
-    ("xmlpath", None, ("--junitxml", "--junit-xml"), "pytest"),
-    ("numprocesses", None, ("-n", "--numprocesses"), "pytest-xdist"),
-    ("dist", "no", ("--dist", "-d"), "pytest-xdist"),
-    ("tx", [], ("--tx",), "pytest-xdist"),
-    ("looponfail", False, ("-f", "--looponfail"), "pytest-xdist"),
-    ("forked", False, ("--forked", "--boxed"), "pytest-forked"),
-    ("reruns", 0, ("--reruns",), "pytest-rerunfailures"),
-    ("force_flaky", False, ("--force-flaky",), "flaky"),
-    ("retries", 0, ("--retries",), "pytest-retry"),
-    ("randomly_reset_seed", False, (), "pytest-randomly"),
-    ("randomly_reorganize", False, (), "pytest-randomly"),
-    ("random_order_bucket", "none", ("--random-order", "--random-order-bucket"), "pytest-random-order"),
-    ("reverse", False, ("--reverse",), "pytest-reverse"),
-    ("flake_finder_enable", False, ("--flake-finder",), "pytest-flakefinder"),
-    ("splits", None, ("--splits",), "pytest-split"),
-    ("group", None, ("--group",), "pytest-split"),
-    ("num_shards", 1, ("--num-shards",), "pytest-shard"),
-    ("shard_id", 0, ("--shard-id",), "pytest-shard"),
-    ("picked", None, ("--picked",), "pytest-picked"),
-    ("report_log", None, ("--report-log",), "pytest-reportlog"),
+
+class Setting(NamedTuple):
+    """An option that re-orders, retries, stops early, spreads tests or writes beside them."""
+
+    destination: str
+    neutral: Any
+    spellings: Tuple[str, ...]
+    owner: str = "pytest"
+    takes_value: bool = False
+
+
+SETTINGS = (
+    Setting("maxfail", 0, ("--exitfirst", "-x")),
+    Setting("maxfail", 0, ("--maxfail",), takes_value=True),
+    Setting("lf", False, ("--lf", "--last-failed")),
+    Setting("failedfirst", False, ("--ff", "--failed-first")),
+    Setting("newfirst", False, ("--nf", "--new-first")),
+    Setting("stepwise", False, ("--sw", "--stepwise")),
+    Setting("stepwise_skip", False, ("--sw-skip", "--stepwise-skip")),
+    Setting("stepwise_reset", False, ("--sw-reset", "--stepwise-reset")),
+    Setting("usepdb", False, ("--pdb",)),
+    Setting("trace", False, ("--trace",)),
+    Setting("xmlpath", None, ("--junitxml", "--junit-xml"), takes_value=True),
+    Setting("basetemp", None, ("--basetemp",), takes_value=True),
+    Setting("log_file", None, ("--log-file",), takes_value=True),
+    Setting("pastebin", None, ("--pastebin",), takes_value=True),
+    Setting("numprocesses", None, ("--numprocesses", "-n"), "pytest-xdist", takes_value=True),
+    Setting("dist", "no", ("--dist",), "pytest-xdist", takes_value=True),
+    Setting("distload", False, ("-d",), "pytest-xdist"),
+    Setting("tx", [], ("--tx",), "pytest-xdist", takes_value=True),
+    Setting("looponfail", False, ("--looponfail", "-f"), "pytest-xdist"),
+    Setting("cov_source", [], ("--cov",), "pytest-cov"),
+    Setting("forked", False, ("--forked", "--boxed"), "pytest-forked"),
+    Setting("reruns", 0, ("--reruns",), "pytest-rerunfailures", takes_value=True),
+    Setting("force_flaky", False, ("--force-flaky",), "flaky"),
+    Setting("retries", 0, ("--retries",), "pytest-retry", takes_value=True),
+    Setting("random_order_bucket", None, ("--random-order-bucket",), "pytest-random-order", takes_value=True),
+    Setting("random_order_enabled", False, ("--random-order",), "pytest-random-order"),
+    Setting("reverse", False, ("--reverse",), "pytest-reverse"),
+    Setting("flake_finder_enable", False, ("--flake-finder",), "pytest-flakefinder"),
+    Setting("count", 1, ("--count",), "pytest-repeat", takes_value=True),
+    Setting("splits", None, ("--splits",), "pytest-split", takes_value=True),
+    Setting("group", None, ("--group",), "pytest-split", takes_value=True),
+    Setting("num_shards", 1, ("--num-shards",), "pytest-shard", takes_value=True),
+    Setting("shard_id", 0, ("--shard-id",), "pytest-shard", takes_value=True),
+    Setting("test-group-count", 0, ("--test-group-count",), "pytest-test-groups", takes_value=True),
+    Setting("picked", None, ("--picked",), "pytest-picked"),
+    Setting("testmon", False, ("--testmon",), "pytest-testmon"),
+    Setting("session_timeout", None, ("--session-timeout",), "pytest-timeout", takes_value=True),
+    Setting("report_log", None, ("--report-log",), "pytest-reportlog", takes_value=True),
+    Setting("htmlpath", None, ("--html",), "pytest-html", takes_value=True),
+    Setting("json_report", False, ("--json-report",), "pytest-json-report"),
+    Setting("allure_report_dir", None, ("--alluredir",), "allure-pytest", takes_value=True),
+    Setting("parallel_threads", 1, ("--parallel-threads",), "pytest-run-parallel", takes_value=True),
 )
 
-# Plugins that are taken out once their options are parsed and their markers declared.
-PLUGINS: Dict[str, str] = {
-    "pytest-randomly": "re-ordering and reseeding off",
-    "pytest-random-order": "re-ordering off",
-    "pytest-reverse": "re-ordering off",
-    "pytest-rerunfailures": "reruns off",
-    "flaky": "reruns off",
-    "pytest-retry": "reruns off",
-    "pytest-flakefinder": "repetition off",
-    "pytest-split": "splitting off",
-    "pytest-shard": "sharding off",
-    "pytest-test-groups": "splitting off",
-    "pytest-testmon": "selection by changes off",
-    "pytest-picked": "selection by changes off",
-    "pytest-parallel": "spreading off",
-    "pytest-order": "sorting off; its marks are kept as constraints",
-    "pytest-ordering": "sorting off; its marks are kept as constraints",
-    "pytest-replay": "recording off",
-    "pytest-leak-finder": "bisection off",
-    "pytest-cleanslate": "isolation off",
-}
+# Options with which pytest runs no test, and answers before anything is collected.
+ANSWERS = (
+    ("collectonly", "--collect-only"),
+    ("setuponly", "--setup-only"),
+    ("setupplan", "--setup-plan"),
+    ("showfixtures", "--fixtures"),
+    ("show_fixtures_per_test", "--fixtures-per-test"),
+    ("markers", "--markers"),
+    ("cacheshow", "--cache-show"),
+    ("help", "--help"),
+    ("version", "--version"),
+)
 
-# Marks that these plugins declare.
-MARKS: Dict[str, Tuple[str, ...]] = {
-    "pytest-rerunfailures": ("flaky",),
-    "flaky": ("flaky",),
-    "pytest-retry": ("flaky",),
-    "pytest-random-order": ("random_order",),
-    "pytest-order": ("order",),
-    "pytest-ordering": ("run", "first", "second", "last", "second_to_last"),
-}
 
-# Active without being asked for.
-ALWAYS_ACTIVE = frozenset(["pytest-randomly", "pytest-testmon"])
+class Rival(NamedTuple):
+    """A plugin that is taken out once its options are parsed; its marks stay known."""
+
+    name: str
+    modules: Tuple[str, ...]
+    how: str
+    marks: Tuple[str, ...] = ()
+    unasked: bool = False
+
+
+RIVALS = (
+    Rival("pytest-randomly", ("pytest_randomly",), "re-ordering and reseeding off", unasked=True),
+    Rival("pytest-random-order", ("random_order",), "re-ordering off", ("random_order",)),
+    Rival("pytest-reverse", ("pytest_reverse",), "re-ordering off"),
+    Rival("pytest-reorder", ("pytest_reorder",), "re-ordering off"),
+    Rival("pytest-rerunfailures", ("pytest_rerunfailures", "rerunfailures"), "reruns off", ("flaky",)),
+    Rival("flaky", ("flaky",), "reruns off", ("flaky",)),
+    Rival("pytest-retry", ("pytest_retry",), "reruns off", ("flaky",)),
+    Rival("pytest-flakefinder", ("pytest_flakefinder",), "repetition off"),
+    Rival("pytest-split", ("pytest_split",), "splitting off"),
+    Rival("pytest-shard", ("pytest_shard",), "sharding off"),
+    Rival("pytest-test-groups", ("pytest_test_groups",), "splitting off"),
+    Rival("pytest-testmon", ("testmon",), "selection by changes off"),
+    Rival("pytest-picked", ("pytest_picked",), "selection by changes off"),
+    Rival("pytest-parallel", ("pytest_parallel",), "spreading off"),
+    Rival("pytest-replay", ("pytest_replay",), "recording off"),
+    Rival("pytest-leak-finder", ("pytest_leak_finder",), "bisection off"),
+    Rival("pytest-cleanslate", ("pytest_cleanslate",), "isolation off"),
+    Rival("pytest-order", ("pytest_order",), "sorting off; its marks are kept as constraints", ("order",)),
+    Rival(
+        "pytest-ordering",
+        ("pytest_ordering",),
+        "sorting off; its marks are kept as constraints",
+        ("run", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "last", "second_to_last"),
+    ),
+)
+
+# Settings in configuration files that ask for what a rival does.
+ASKING = (("reruns", "pytest-rerunfailures"), ("retries", "pytest-retry"))
 
 
 class Neutraliser:
-    """Switches off what would disturb measuring, and remembers what that was."""
+    """Switches off what would disturb measuring, and remembers what that was.
 
-    def __init__(self, arguments: List[str], installed: Dict[str, str]) -> None:
+    All of it happens after options were parsed: a plugin that were blocked could not own the options in ``addopts``.
+    """
+
+    def __init__(self, arguments: List[str]) -> None:
         try:
             from_environment = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
         except ValueError:
             from_environment = []
-        self._sources: List[Tuple[str, List[str]]] = [
-            ("command line", arguments),
-            ("PYTEST_ADDOPTS", from_environment),
-        ]
+        self._sources: List[Tuple[str, List[str]]] = [("command line", arguments), ("PYTEST_ADDOPTS", from_environment)]
         self.off: List[Json] = []
-        self._installed = installed
+        self._present: Set[str] = set()
+        self._gone: List[Rival] = []
 
-    def arguments(self, cache: str) -> List[str]:
-        """What is added to the user's arguments."""
-        added = ["-o", "cache_dir=" + cache]
-        if "pytest-cov" in self._installed:
-            added.append("--no-cov")
-        return added
+    @staticmethod
+    def arguments(given: List[str], cache: str) -> List[str]:
+        """The user's arguments with ours: a private cache."""
+        end = given.index("--") if "--" in given else len(given)
+        return [*given[:end], "-o", "cache_dir=" + cache, *given[end:]]
 
-    def _where(self, spellings: Tuple[str, ...]) -> Optional[Tuple[str, str]]:
-        """The source that asks for an option, and how."""
+    def _where(self, spellings: Tuple[str, ...], takes_value: bool) -> Optional[Tuple[str, str]]:
+        """The source that asks for an option, and how it spells it."""
         for source, tokens in self._sources:
             for at, token in enumerate(tokens):
                 for spelling in spellings:
-                    glued = len(spelling) == 2 and token.startswith(spelling) and not token.startswith("--")
-                    if token == spelling and spelling in ("-n", "--maxfail", "--reruns", "--dist", "--numprocesses"):
+                    if token == spelling and takes_value:
                         return source, " ".join(tokens[at : at + 2])
-                    if token == spelling or token.startswith(spelling + "=") or glued:
+                    if token == spelling or token.startswith(spelling + "="):
+                        return source, token
+                    # Single letters stand together: `-xvs`, `-vn4`.
+                    if len(spelling) == 2 and re.match("-[vqslx]*%s" % spelling[1], token):
                         return source, token
         return None
 
     def _note(self, what: str, how: str, where: str) -> None:
-        self.off.append({"what": what, "how": plain(how), "where": where})
+        line = {"what": what, "how": plain(how), "where": where}
+        if line not in self.off:
+            self.off.append(line)
+
+    def early(self, config: Any) -> None:
+        """Keeps coverage from tracing; it starts before all options are parsed."""
+        known = config.known_args_namespace
+        if hasattr(known, "no_cov"):
+            known.no_cov = True
 
     def options(self, config: Any) -> None:
         """Sets options to neutral values, before plugins are configured by them."""
         addopts = config.getini("addopts")
-        if isinstance(addopts, str):
-            addopts = shlex.split(addopts)
-        self._sources.insert(1, ("addopts", list(addopts)))
-        for destination, neutral, spellings, what in OPTIONS:
-            if not hasattr(config.option, destination) or not (what == "pytest" or what in self._installed):
+        self._sources.insert(1, ("addopts", shlex.split(addopts) if isinstance(addopts, str) else list(addopts)))
+        if hasattr(config.option, "no_cov"):
+            config.option.no_cov = True
+        self._look(config)
+        for destination, neutral, spellings, owner, takes_value in SETTINGS:
+            value = getattr(config.option, destination, neutral)
+            if value == neutral or not (owner == "pytest" or owner in self._present):
                 continue
-            if getattr(config.option, destination) != neutral:
-                setattr(config.option, destination, neutral)
-                found = self._where(spellings)
-                if found is not None:
-                    self._note(what, f"`{found[1]}` ignored", found[0])
-        found = self._where(("--cov", "--cov-report", "--cov-fail-under", "--cov-config"))
-        if found is not None and "pytest-cov" in self._installed:
-            self._note("pytest-cov", "coverage off", found[0])
+            setattr(config.option, destination, neutral)
+            found = self._where(spellings, takes_value)
+            if found is not None and value:
+                self._note(owner, "`%s` ignored" % found[1], found[0])
+            elif value and not neutral and not isinstance(value, list) and destination not in ("random_order_bucket", "maxfail"):
+                self._note(owner, "`%s` ignored" % spellings[0], "plugin")
+        self.plugins(config)
+
+    def _look(self, config: Any) -> List[Tuple[str, Any]]:
+        """The distributions and plugins that are loaded."""
+        manager = config.pluginmanager
+        found = [(normal(dist.project_name or ""), plugin) for plugin, dist in manager.list_plugin_distinfo()]
+        known = {id(plugin) for _, plugin in found}
+        for plugin in manager.get_plugins():
+            module = getattr(plugin, "__name__", None)
+            if id(plugin) in known or not isinstance(module, str):
+                continue
+            found += [(r.name, plugin) for r in RIVALS if module.split(".")[0] in r.modules]
+            if module.split(".")[0] in ("xdist", "pytest_cov", "pytest_timeout", "pytest_forked", "pytest_repeat"):
+                found.append(("pytest-" + module.split(".")[0].replace("pytest_", ""), plugin))
+        self._present.update(name for name, _ in found)
+        return found
 
     def plugins(self, config: Any) -> None:
-        """Takes plugins out, once their options are parsed and before they are configured."""
+        """Takes plugins out. Called again later, since a `conftest.py` can bring more of them."""
         manager = config.pluginmanager
-        for plugin, dist in list(manager.list_plugin_distinfo()):
-            name = re.sub(r"[-_.]+", "-", dist.project_name or "").lower()
-            if name in PLUGINS and manager.is_registered(plugin):
-                manager.unregister(plugin)
-                if name in ALWAYS_ACTIVE:
-                    self._note(name, PLUGINS[name], "plugin")
+        rivals = {rival.name: rival for rival in RIVALS}
+        for name, plugin in self._look(config):
+            rival = rivals.get(name)
+            if rival is None or not manager.is_registered(plugin):
+                continue
+            spelt = str(manager.get_name(plugin))
+            manager.unregister(plugin)
+            self._gone.append(rival)
+            found = self._where_loaded((spelt, *rival.modules))
+            if found is not None:
+                self._note(name, "`-p %s`: %s" % (found[1], rival.how), found[0])
+            elif rival.unasked or any(name == owner and self._ini(config, key) for key, owner in ASKING):
+                self._note(name, rival.how, "plugin")
+
+    def _where_loaded(self, names: Tuple[str, ...]) -> Optional[Tuple[str, str]]:
+        for source, tokens in self._sources:
+            for token, following in zip(tokens, [*tokens[1:], ""]):
+                name = following if token == "-p" else token[2:] if token.startswith("-p") else ""
+                if name in names or name.split(".")[0] in names:
+                    return source, name
+        return None
+
+    @staticmethod
+    def _ini(config: Any, key: str) -> bool:
+        try:
+            return bool(config.getini(key))
+        except (KeyError, ValueError):
+            return False
 
     def markers(self, config: Any) -> None:
         """Declares the marks of plugins that were taken out, for suites under ``--strict-markers``."""
-        for what, names in MARKS.items():
-            for name in names if what in self._installed else ():
-                config.addinivalue_line("markers", f"{name}: kept known while {what} is off")
+        for rival in self._gone:
+            for name in rival.marks:
+                config.addinivalue_line("markers", "%s: kept known while %s is off" % (name, rival.name))
 
     def marks(self, items: List[Any]) -> None:
         """Notes plugins that some test asks for by a mark."""
         asked: Set[str] = set()
         for item in items:
             asked.update(mark.name for mark in item.iter_markers())
-        for mark, names in (("flaky", ("pytest-rerunfailures", "flaky", "pytest-retry")), ("order", ("pytest-order",))):
-            for name in names:
-                if mark in asked and name in self._installed and not any(o["what"] == name for o in self.off):
-                    self._note(name, PLUGINS[name], "plugin")
+            if hasattr(getattr(item, "function", None), "_flaky_max_runs"):
+                asked.add("flaky")
+        for rival in self._gone:
+            if asked.intersection(rival.marks) and not any(line["what"] == rival.name for line in self.off):
+                self._note(rival.name, rival.how, "plugin")
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # What a test is
 
-
-def fingerprint(item: Any, known: Dict[int, Optional[str]]) -> Optional[str]:
-    """Digest of the code of a test's function and of its class's set-up methods; ``None`` where there is none."""
-    function = getattr(item, "function", None)
-    if function is None:
-        return None
-    function = inspect.unwrap(function) if callable(function) else function
-    cls = getattr(item, "cls", None)
-    key = id(function) ^ (id(cls) << 1)
-    if key in known:
-        return known[key]
-    digest = hashlib.blake2b(digest_size=8)
-    found = _digest_code(getattr(function, "__code__", None), digest)
-    for name in ("setup_method", "teardown_method", "setup_class", "setUp", "tearDown", "setUpClass"):
-        method = getattr(cls, name, None)
-        found |= _digest_code(getattr(getattr(method, "__func__", method), "__code__", None), digest)
-    known[key] = digest.hexdigest() if found else None
-    return known[key]
+SET_UP = (
+    "setup_method", "teardown_method", "setup_class", "teardown_class", "setUp", "tearDown", "setUpClass",
+    "tearDownClass", "asyncSetUp", "asyncTearDown",
+)  # fmt: skip
 
 
-def _digest_code(code: Any, digest: Any) -> bool:
-    if code is None:
-        return False
-    digest.update(code.co_code)
-    digest.update(repr(code.co_names).encode("utf-8", "backslashreplace"))
-    for constant in code.co_consts:
-        if hasattr(constant, "co_code"):
-            _digest_code(constant, digest)
+class Fingerprints:
+    """Digests of the source of tests: function, set-up methods of the class, fixtures asked for by name."""
+
+    def __init__(self) -> None:
+        self._texts: Dict[int, str] = {}
+        self._kept: List[Any] = []
+        self._digests: Dict[Tuple[str, ...], str] = {}
+
+    def of(self, item: Any) -> Optional[str]:
+        """16 hexadecimal digits; ``None`` for what has no Python source, such as a doctest."""
+        function = getattr(item, "function", None)
+        own = self._text(function)
+        if not own:
+            return None
+        cls = getattr(item, "cls", None)
+        texts = [own]
+        texts += [self._text(getattr(cls, name)) for name in SET_UP if hasattr(cls, name)]
+        info = getattr(item, "_fixtureinfo", None)
+        fixtures = getattr(info, "name2fixturedefs", None) or {}
+        asked = [*getattr(info, "argnames", ())]
+        asked += [name for mark in item.iter_markers("usefixtures") for name in mark.args]
+        for name in asked:
+            found = fixtures.get(name)
+            if found:
+                texts.append(self._text(found[-1].func))
+        key = tuple(texts)
+        if key not in self._digests:
+            data = "\0".join(key).encode("utf-8", "backslashreplace")
+            self._digests[key] = hashlib.blake2b(data, digest_size=8).hexdigest()
+        return self._digests[key]
+
+    def _text(self, function: Any) -> str:
+        known = self._texts.get(id(function))
+        if known is None:
+            self._kept.append(function)  # so that no other object gets its id
+            try:
+                plain_function = inspect.unwrap(getattr(function, "__func__", function))
+                known = self._block(getattr(plain_function, "__code__", None))
+            except Exception:  # what a suite may put in place of a function is without bounds
+                known = ""
+            self._texts[id(function)] = known
+        return known
+
+    def _block(self, code: Any) -> str:
+        """The lines of a function with its decorators, moved to the left; empty where there is no source."""
+        if code is None:
+            return ""
+        lines = linecache.getlines(code.co_filename)
+        start, end = code.co_firstlineno - 1, self._last(code)
+        if not 0 <= start < end <= len(lines):
+            return ""
+        indent = len(lines[start]) - len(lines[start].lstrip())
+
+        def goes_on(line: str) -> bool:
+            return bool(line.strip()) and (len(line) - len(line.lstrip()) > indent or line.lstrip()[0] in ")]}")
+
+        while end < len(lines) and goes_on(lines[end]):
+            end += 1
+        return "\n".join(line.rstrip()[indent:] if not line[:indent].strip() else line.rstrip() for line in lines[start:end])
+
+    def _last(self, code: Any) -> int:
+        """The last line that the table of a code object, or of one within it, knows."""
+        last: int = code.co_firstlineno
+        if hasattr(code, "co_lines"):
+            last = max((line for _, _, line in code.co_lines() if line), default=last)
         else:
-            digest.update(repr(constant).encode("utf-8", "backslashreplace"))
-    return True
+            import dis
+
+            last = max((line for _, line in dis.findlinestarts(code)), default=last)
+        return max([last, *(self._last(constant) for constant in code.co_consts if hasattr(constant, "co_code"))])
 
 
 def marks(item: Any) -> Json:
@@ -602,58 +862,70 @@ def marks(item: Any) -> Json:
     for name in ("order", "run"):
         mark = item.get_closest_marker(name)
         if mark is not None:
-            args = [a if isinstance(a, (int, str)) else repr(a) for a in mark.args]
-            kwargs = {k: v if isinstance(v, (int, str)) else repr(v) for k, v in mark.kwargs.items()}
-            found["order"] = [args, kwargs]
+            found["order"] = [[_simple(a) for a in mark.args], {k: _simple(v) for k, v in mark.kwargs.items()}]
             break
     mark = item.get_closest_marker("dependency")
     if mark is not None:
         names = mark.kwargs.get("depends") or []
         names = [names] if isinstance(names, str) else list(names)
+        name = mark.kwargs.get("name")
         found["depends"] = {
-            "name": mark.kwargs.get("name"),
+            "name": None if name is None else plain(str(name)),
             "on": [plain(str(n)) for n in names],
             "scope": str(mark.kwargs.get("scope", "module")),
         }
-    mark = item.get_closest_marker("incremental")
-    if mark is not None and item.parent is not None:
-        found["incremental"] = plain(item.parent.nodeid)
+    for node, _ in item.iter_markers_with_node("incremental"):
+        # A mark on the function itself says that of its class.
+        found["incremental"] = plain((item.parent if node is item else node).nodeid)
+        break
     return found
+
+
+def _simple(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_simple(each) for each in value]
+    return plain(value if isinstance(value, str) else repr(value))
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # Whether forking is safe
 
-HARMLESS_POOLS = ("openblas", "libgomp", "libiomp", "libomp", "mkl_", "blis", "libtbb")
-HOSTILE_MODULES = ("grpc", "cupy", "pycuda", "jaxlib", "tensorflow", "pyspark")
+HARMLESS_POOLS = ("openblas", "libgomp", "libiomp", "libomp", "libmkl", "blis", "libtbb")
+HOSTILE_MODULES = ("grpc", "cupy", "pycuda", "numba.cuda.cudadrv.driver", "jaxlib", "tensorflow", "pyspark", "jpype")
 
 
 def fork_refusals() -> List[str]:
     """Why a child forked now would not be what a fresh interpreter is; empty when it would."""
-    why: List[str] = []
     if not hasattr(os, "fork"):
         return ["this platform has no fork"]
+    why: List[str] = []
     me = threading.current_thread()
     alive = [t.name for t in threading.enumerate() if t is not me]
     if alive:
-        names = ", ".join(sorted(map(plain, alive))[:5])
-        why.append(f"threads are alive after collection: {names}")
+        why.append("threads are alive after collection: %s" % ", ".join(sorted(map(plain, map(str, alive)))[:5]))
     try:
         native = len(os.listdir("/proc/self/task")) - len(alive) - 1
-    except OSError:
-        native = 0
-    if native > 0:
+        with open("/proc/self/task/%d/children" % os.getpid(), "rb") as handle:
+            children = handle.read().split()
         with open("/proc/self/maps", "rb") as handle:
-            maps = handle.read().decode("utf-8", "replace")
-        if not any(name in maps for name in HARMLESS_POOLS):
-            why.append(f"{native} native threads are alive after collection")
-    running = sys.modules.get("asyncio.events")
-    if running is not None and running._get_running_loop() is not None:
+            mapped = handle.read().decode("utf-8", "replace")
+    except OSError:
+        native, children, mapped = 0, [], ""
+    if native > 0 and not any(name in mapped for name in HARMLESS_POOLS):
+        why.append("%d native threads are alive after collection" % native)
+    if children:
+        why.append("%d child processes are alive after collection, which all runs would share" % len(children))
+    events = sys.modules.get("asyncio.events")
+    if events is not None and events._get_running_loop() is not None:
         why.append("an event loop is running after collection")
     torch = sys.modules.get("torch")
     if torch is not None and getattr(getattr(torch, "cuda", None), "is_initialized", lambda: False)():
         why.append("CUDA is initialised")
-    why.extend(f"the module `{m}` does not survive a fork" for m in HOSTILE_MODULES if m in sys.modules)
+    if getattr(sys.modules.get("gevent.monkey"), "saved", None):
+        why.append("gevent has patched the standard library")
+    why.extend("the module `%s` does not survive a fork" % m for m in HOSTILE_MODULES if m in sys.modules)
     return why
 
 
@@ -662,37 +934,102 @@ class RandomState:
 
     CPython seeds ``random`` anew in a child. If the suite seeded it by itself while it was imported, a fresh interpreter
     would start from that state, and so must the child. Whether it did is found out by starting from a known state:
-    drawing only moves along its sequence, seeding leaves it.
+    drawing only moves along its sequence, seeding leaves it. NumPy's global generator is the other way round: a child
+    would share it with its siblings, unless the suite seeded it.
     """
 
+    TWISTS = 2000
+
     def __init__(self) -> None:
-        self._start = random.Random(os.urandom(16)).getstate()
+        self._generator = random.Random
+        self._start = random.Random(os.urandom(32)).getstate()
         random.setstate(self._start)
-        self._setstate = random.setstate
+        self._setstate, self._getstate = random.setstate, random.getstate
         self.seeded: Any = None
+        self._reseed_numpy: Optional[Callable[[], Any]] = None
 
     def look(self) -> None:
         """Call after collection: finds out whether the suite seeded."""
-        now = random.getstate()
-        probe = random.Random()
-        probe.setstate(self._start)
-        for _ in range(2000):
-            state = probe.getstate()
-            if state[1][:-1] == now[1][:-1]:
-                return
-            probe.getrandbits(32 * (625 - min(state[1][-1], 624)))
-        self.seeded = now
+        now = self._getstate()
+        if not self._follows(self._start[1], now[1]):
+            self.seeded = now
+        try:
+            self._reseed_numpy = self._numpy_unseeded()
+        except Exception:  # another NumPy than we know: leave it alone
+            self._reseed_numpy = None
+
+    def _follows(self, start: Tuple[int, ...], now: Tuple[int, ...]) -> bool:
+        """Whether drawing leads from one state of the Mersenne Twister to the other, within some twists."""
+        if start == now:
+            return True
+        probe = self._generator()
+        probe.setstate((3, start, None))
+        # When 624 words are used up, the next draw twists the state; so each 624 words are one twist.
+        if start[-1] < 624:
+            probe.getrandbits(32 * (624 - start[-1]))
+        reached, wanted = start[:-1], now[:-1]
+        for _ in range(self.TWISTS):
+            if reached == wanted:
+                return True
+            probe.getrandbits(32 * 624)
+            reached = probe.getstate()[1][:-1]
+        return False
+
+    def _numpy_unseeded(self) -> Optional[Callable[[], Any]]:
+        """How to seed NumPy's global generator anew, if the suite has not seeded it."""
+        numpy = sys.modules.get("numpy.random")
+        if numpy is None:
+            return None
+        bits = numpy.mtrand._rand._bit_generator
+        sequence = getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)
+        if sequence is None:
+            return None
+        fresh = type(bits)(type(sequence)(sequence.entropy, spawn_key=sequence.spawn_key)).state["state"]
+        now = bits.state["state"]
+        start, reached = ((*map(int, s["key"]), int(s["pos"])) for s in (fresh, now))
+        return numpy.seed if self._follows(start, reached) else None
 
     def restore(self) -> None:
         """Call in a child."""
         if self.seeded is not None:
             self._setstate(self.seeded)
+        if self._reseed_numpy is not None:
+            self._reseed_numpy()
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # The plugin
 
-RANK = {"s": 1, "P": 2, "x": 3, "X": 3, "F": 5, "E": 6}
+# The worst of all reports of a test counts.
+RANK = {"": 0, "s": 1, "P": 2, "x": 3, "X": 3, "F": 5, "E": 6}
+NOT_DISPLAYED = ("", "", "")
+
+
+class Powers:
+    """What serving and running need of the standard library, bound before a suite can replace it."""
+
+    def __init__(self) -> None:
+        self.clock: Callable[[], int] = time.monotonic_ns
+        self.fork = getattr(os, "fork", None)
+        self.waitpid, self.killpg, self.kill = os.waitpid, os.killpg, os.kill
+        self.exit, self.setpgid, self.getpid = os._exit, os.setpgid, os.getpid
+        self.pipe, self.set_blocking, self.read, self.close = os.pipe, os.set_blocking, os.read, os.close
+        self.mkdir, self.environ = os.mkdir, os.environ
+        self.select, self.signal, self.set_wakeup_fd = select.select, signal.signal, signal.set_wakeup_fd
+        self.getsignal = signal.getsignal
+        self.collect, self.freeze = gc.collect, getattr(gc, "freeze", lambda: None)
+        self.catch_warnings, self.simplefilter = warnings.catch_warnings, warnings.simplefilter
+        self.seed = random.seed
+        self.getline = linecache.getline
+        self.die_with = death_with_parent()
+        self.dump_later = faulthandler.register if hasattr(faulthandler, "register") else None
+        self.stderr = -1
+        try:
+            import fcntl
+
+            self.stderr = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, 200)
+        except OSError:
+            pass
 
 
 class Agent:
@@ -705,33 +1042,50 @@ class Agent:
         self._neutraliser = off
         self._origins = origins
         self._random = RandomState()
+        self._powers = Powers()
+        self._clock = self._powers.clock
         self._limit = int(config.get("text_limit", 4096))
-        self._root = os.path.realpath(config["root"])
-        self._clock: Callable[[], int] = time.monotonic_ns
-        self._started = self._clock()
-        self._collecting = self._started
+        self._inside = os.path.realpath(config["root"]).rstrip(os.sep) + os.sep
+        self._foreign_parts = (os.sep + "site-packages" + os.sep, os.sep + ".venv" + os.sep)
+        self._basename = os.path.basename
+        self._collecting = BEGAN
         self._items: List[Any] = []
         self._errors: List[Json] = []
         self.told = False
+        # The running test: its worst outcome, what is told of that, what its last phase raised, and the lines held back.
         self._letter = ""
         self._failure: Optional[Json] = None
         self._raised: Optional[Tuple[str, str, str]] = None
-        self._fixtures = 0
         self._held: List[str] = []
-        self._cwd = config["cwd"]
+        self._fixtures = 0
         self._reseed = config.get("reseed")
-        self._parent = os.getpid()
-        self._os = (os.fork, os.waitpid, os.killpg, os.kill, os._exit, os.setpgid, os.getpid)
-        self._internal_text: Optional[str] = None
 
     # -- while pytest starts
 
-    def pytest_cmdline_main(self, config: Any) -> None:
-        if getattr(config.option, "collectonly", False) or getattr(config.option, "setuponly", False):
-            self.broken("usage", "`--collect-only` and `--setup-only` run no test")
-            raise SystemExit(4)
+    def pytest_cmdline_parse(self) -> Iterator[None]:
+        outcome: Any = yield
+        self._failed_to_start(outcome.excinfo)
+
+    def pytest_load_initial_conftests(self, early_config: Any) -> Iterator[None]:
+        self._neutraliser.early(early_config)
+        yield
+
+    def pytest_cmdline_main(self, config: Any) -> Iterator[None]:
+        for destination, spelling in ANSWERS:
+            if getattr(config.option, destination, False):
+                import pytest
+
+                self.broken("usage", "`%s` runs no test" % spelling)
+                raise pytest.UsageError("`%s` runs no test" % spelling)
         self._neutraliser.options(config)
-        self._neutraliser.plugins(config)
+        outcome: Any = yield
+        self._failed_to_start(outcome.excinfo)
+
+    def _failed_to_start(self, excinfo: Any) -> None:
+        if excinfo:
+            error = excinfo[1]
+            usage = type(error).__name__ == "UsageError"
+            self.broken("usage", plain(str(error)) if usage else described(error))
 
     def pytest_configure(self, config: Any) -> None:
         self._neutraliser.markers(config)
@@ -739,15 +1093,19 @@ class Agent:
     def pytest_sessionstart(self, session: Any) -> None:
         self._collecting = self._clock()
 
+    def pytest_collection(self, session: Any) -> None:
+        self._neutraliser.plugins(session.config)
+
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             text = plain(getattr(report, "longreprtext", "") or str(report.longrepr))
             self._errors.append({"id": plain(report.nodeid), "text": excerpt(text, self._limit)})
 
-    def pytest_internalerror(self, excrepr: Any, excinfo: Any) -> None:
-        self._internal_text = plain(str(excrepr))
-        if not self.told:
-            self.broken("internal", self._internal_text)
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        self.broken("ended", "pytest was told to stop: %s" % described(excinfo.value))
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.broken("internal", str(excrepr))
 
     def broken(self, what: str, text: str) -> None:
         """Tells the engine that nothing will run, once."""
@@ -757,19 +1115,25 @@ class Agent:
 
     # -- collection is over
 
-    def pytest_runtestloop(self, session: Any) -> object:
+    def pytest_collection_finish(self, session: Any) -> None:
+        # Registered last, so that its loop comes before those of plugins that came after us.
+        session.config.pluginmanager.register(Loop(self), "anyorder-loop")
+
+    def loop(self, session: Any) -> None:
+        """Stands in for pytest's own loop."""
         done = self._clock()
-        self.told = True
         if self._errors:
+            self.told = True
             self._channel.send({"t": "collect_failed", "errors": self._errors})
-            return True
+            return
         self._items = list(session.items)
         self._neutraliser.marks(self._items)
         for off in self._neutraliser.off:
-            self._channel.send(dict(off, t="off"))
+            self._channel.send(dict({"t": "off"}, **off))
+        self.told = True
         if not self._items:
             self._channel.send({"t": "no_tests"})
-            return True
+            return
         self._tell_tests()
         self._random.look()
         why = fork_refusals()
@@ -777,22 +1141,21 @@ class Agent:
             {
                 "t": "collected",
                 "tests": len(self._items),
-                "startup_us": (self._collecting - self._started) // 1000,
+                "startup_us": (self._collecting - BEGAN) // 1000,
                 "collect_us": (done - self._collecting) // 1000,
                 "rootdir": plain(str(session.config.rootpath)),
                 "fork": {"safe": not why, "why": why},
                 "origins": self._origins.loaded(),
             }
         )
-        self._serve(session)
-        return True
+        Server(self, self._channel, self._powers, session).serve()
 
     def _tell_tests(self) -> None:
-        known: Dict[int, Optional[str]] = {}
+        fingerprints = Fingerprints()
         lines: List[Json] = []
         for item in self._items:
-            line: Json = {"id": plain(item.nodeid), "file": plain(item.nodeid.split("::")[0])}
-            line["src"] = fingerprint(item, known)
+            name = plain(item.nodeid)
+            line: Json = {"id": name, "file": name.split("::")[0], "src": fingerprints.of(item)}
             declared = marks(item)
             if declared:
                 line["marks"] = declared
@@ -803,272 +1166,329 @@ class Agent:
         if lines:
             self._channel.send({"t": "tests", "items": lines})
 
-    # -- serving
+    # -- running an order
 
-    def _serve(self, session: Any) -> None:
-        """Does what the engine asks for, until it asks no more."""
-        children: Dict[int, int] = {}
-        frozen = False
-        read, write = os.pipe()
-        os.set_blocking(write, False)
-        os.set_blocking(read, False)
-        handler = signal.signal(signal.SIGCHLD, lambda *_: None)
-        wakeup = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        quiet = (handler, wakeup, read, write)
-        poll = select.select
-        while True:
-            ready = poll([self._channel.fd, read], [], [])[0]
-            if read in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(read, 4096)
-            self._reap(children)
-            if self._channel.fd not in ready:
-                continue
-            commands = self._channel.lines()
-            if commands is None:
-                break
-            for command in commands:
-                what = command["c"]
-                if what == "quit":
-                    self._end(children, quiet)
-                    return
-                if what == "kill":
-                    self._kill(children, command["run"], command["signal"])
-                elif what == "here":
-                    self._calm(quiet)
-                    self._run(session, self._channel, command, fresh=True)
-                    return
-                elif what == "fork":
-                    if not frozen:
-                        gc.collect()
-                        gc.freeze()
-                        frozen = True
-                    self._fork(session, command, children, quiet)
-        self._end(children, quiet)
-
-    def _calm(self, quiet: Tuple[Any, int, int, int]) -> None:
-        """Puts signal handling back to what the suite would find in a fresh interpreter."""
-        handler, wakeup, read, write = quiet
-        signal.set_wakeup_fd(wakeup)
-        signal.signal(signal.SIGCHLD, handler)
-        os.close(read)
-        os.close(write)
-
-    def _end(self, children: Dict[int, int], quiet: Tuple[Any, int, int, int]) -> None:
-        for pid in list(children):
-            self._signal(pid, signal.SIGKILL)
-        self._calm(quiet)
-
-    def _signal(self, pid: int, number: int) -> None:
-        for send in (self._os[2], self._os[3]):
-            try:
-                send(pid, number)
-                return
-            except OSError:
-                continue
-
-    def _kill(self, children: Dict[int, int], run: int, number: int) -> None:
-        for pid, its in children.items():
-            if its == run:
-                self._signal(pid, number)
-
-    def _reap(self, children: Dict[int, int]) -> None:
-        for pid in list(children):
-            try:
-                done, status = self._os[1](pid, os.WNOHANG)
-            except ChildProcessError:
-                done, status = pid, 0
-            if done != pid:
-                continue
-            told: Json = {"t": "exit", "run": children.pop(pid)}
-            if os.WIFSIGNALED(status):
-                told["signal"] = os.WTERMSIG(status)
-            else:
-                told["code"] = os.WEXITSTATUS(status)
-            self._channel.send(told)
-
-    def _fork(self, session: Any, command: Json, children: Dict[int, int], quiet: Tuple[Any, int, int, int]) -> None:
-        parent = self._os[6]()
-        try:
-            pid = self._os[0]()
-        except OSError as error:
-            self._channel.send({"t": "exit", "run": command["run"], "code": 71, "why": plain(str(error))})
-            return
-        if pid:
-            with contextlib.suppress(OSError):
-                self._os[5](pid, pid)
-            children[pid] = command["run"]
-            self._channel.send({"t": "forked", "run": command["run"], "pid": pid})
-            return
-        try:
-            self._child(session, command, parent, quiet)
-        except BaseException:  # nothing of a child may ever return into the template
-            traceback.print_exc()
-        finally:
-            self._os[4](70)
-
-    def _child(self, session: Any, command: Json, parent: int, quiet: Tuple[Any, int, int, int]) -> None:
-        with contextlib.suppress(OSError):
-            self._os[5](0, 0)
-        die_with_parent(parent)
-        self._calm(quiet)
+    def become_child(self, session: Any, command: Json) -> None:
+        """Gives a forked child its own sandbox, random numbers, captured output and connection."""
         self._random.restore()
         self._sandbox.enter(command["dir"])
         hello = {"role": "run", "run": command["run"], "sandbox": self._sandbox.state()}
-        channel = Channel(self._ask["socket"], self._ask["token"], hello)
-        os.close(self._channel.fd)
-        self._channel = channel
-        code = self._run(session, channel, command, fresh=False)
-        self._flush()
-        self._os[4](code)
+        template, self._channel = self._channel, Channel(self._ask["socket"], self._ask["token"], hello)
+        self._powers.close(template.fd)
+        if self._sandbox.required and self._sandbox.mode != "overlay":
+            self._channel.send({"t": "internal", "text": excerpt(self._sandbox.why or "no sandbox", self._limit)})
+            self._powers.exit(EXIT_NO_SANDBOX)
+        # pytest captures into one file, whose position all children would share.
+        capture = session.config.pluginmanager.getplugin("capturemanager")
+        if hasattr(capture, "stop_global_capturing"):
+            capture.stop_global_capturing()
+            capture.start_global_capturing()
+            capture.suspend_global_capture()
 
-    @staticmethod
-    def _flush() -> None:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:  # a test may have closed or replaced it
-                continue
-
-    # -- running an order
-
-    def _run(self, session: Any, channel: Channel, command: Json, fresh: bool) -> int:
+    def run(self, session: Any, command: Json) -> int:
         """Runs one order in this process. The exit code, which nobody trusts."""
-        self._prepare(command)
-        items = [self._items[index] for index in command["order"]]
+        self._prepare(session, command)
+        channel, clock = self._channel, self._clock
         indices = command["order"]
+        items = [self._items[index] for index in indices]
         session.items[:] = items
-        clock, record, count = self._clock, channel.record, len(items)
-        for position, item in enumerate(items):
-            following = items[position + 1] if position + 1 < count else None
+        following = [*items[1:], None]
+        for position, (index, item) in enumerate(zip(indices, items)):
             self._letter, self._failure, self._raised = "", None, None
-            self._held.append(f'"s",{position},{indices[position]},{clock()}')
-            record(*self._held)
-            self._held = []
+            self._held.append('"s",%d,%d,%d' % (position, index, clock()))
+            channel.record(*self._held)
+            self._held.clear()
             if self._reseed is not None:
                 self._seed(self._reseed)
             try:
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following[position])
             except BaseException as error:
-                self._died(channel, error)
-                if fresh and isinstance(error, (KeyboardInterrupt, SystemExit)):
-                    self._os[4](3)
-                return 3
-            letter = self._letter or "E"
-            ended = f'"e",{position},{indices[position]},"{letter}",{clock()}'
-            if not self._letter:
-                self._failure = self._failure or {
-                    "phase": "call",
-                    "sig": "no report",
-                    "text": excerpt("pytest reported nothing of this test", self._limit),
-                }
-            if self._failure is not None and self._letter not in ("P", "s", "x", "X"):
-                ended += "," + channel.dumps(self._failure)
-            self._held.append(ended)
+                self._flush()
+                return self._died(described(error))
+            if not channel.is_owner():
+                self._powers.exit(0)  # a process that a test forked and forgot
+            self._held.append(self._ended(position, index))
             if session.shouldstop or session.shouldfail:
-                record(*self._held)
-                self._held = []
-                why = "the session was told to stop: %s" % (session.shouldstop or session.shouldfail)
-                channel.send({"t": "internal", "text": excerpt(plain(why), self._limit)})
-                return 3
-        told = channel.dumps({"fixtures": self._fixtures, "foreign": self._origins.foreign()})
-        end = f'"end",{self._os[6]()},{count},{told}'
-        record(*self._held, end)
-        self._held = []
+                self._flush()
+                return self._died("the session was told to stop: %s" % (session.shouldstop or session.shouldfail))
+        told = {"fixtures": self._fixtures, "foreign": self._origins.foreign()}
+        self._held.append('"end",%d,%d,%s' % (self._powers.getpid(), len(items), channel.dumps(told)))
+        self._flush()
         return 0
 
-    def _died(self, channel: Channel, error: BaseException) -> None:
-        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        channel.send({"t": "internal", "text": excerpt(plain(text), self._limit)})
+    def _flush(self) -> None:
+        if self._held:
+            self._channel.record(*self._held)
+            self._held.clear()
 
-    def _prepare(self, command: Json) -> None:
-        folder = os.path.join(command["dir"], "tmp")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+    def _ended(self, position: int, index: int) -> str:
+        if not self._letter:
+            text = excerpt("pytest reported no outcome of this test", self._limit)
+            self._letter, self._failure = "E", {"phase": "call", "sig": "no report", "text": text}
+        if self._failure is None:
+            return '"e",%d,%d,"%s",%d' % (position, index, self._letter, self._clock())
+        return '"e",%d,%d,"%s",%d,%s' % (position, index, self._letter, self._clock(), self._channel.dumps(self._failure))
+
+    def _died(self, text: str) -> int:
+        self._channel.send({"t": "internal", "text": excerpt(plain(text), self._limit)})
+        return EXIT_DIED
+
+    def _prepare(self, session: Any, command: Json) -> None:
+        powers = self._powers
         if self._sandbox.mode != "none":
-            for name in ("TMPDIR", "PYTEST_DEBUG_TEMPROOT"):
-                os.environ[name] = folder
+            folder = command["dir"].rstrip("/") + "/tmp"
+            try:
+                powers.mkdir(folder, 0o700)
+            except FileExistsError:
+                pass
+            powers.environ["TMPDIR"] = powers.environ["PYTEST_DEBUG_TEMPROOT"] = folder
             tempfile.tempdir = None
         for name, value in (command.get("env") or {}).items():
-            os.environ[name] = value
+            powers.environ[name] = value
+        # A run that is told to end says first where it stood, to the errors of the process, whatever is captured.
+        if powers.dump_later and powers.stderr >= 0 and powers.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            powers.dump_later(signal.SIGTERM, file=powers.stderr, all_threads=True, chain=True)
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        if hasattr(reporter, "showfspath"):
+            reporter.showfspath = False
 
-    @staticmethod
-    def _seed(seed: int) -> None:
-        random.seed(seed)
+    def _seed(self, seed: int) -> None:
+        self._powers.seed(seed)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
             numpy.seed(seed % (1 << 32))
 
     # -- what pytest tells
 
-    def pytest_runtest_call(self, item: Any) -> None:
-        self._channel.record(f'"c",{self._clock()}')
+    def pytest_report_teststatus(self, report: Any) -> Optional[Tuple[str, str, str]]:
+        # What a terminal would show takes a write for each test, and nobody looks at it.
+        return NOT_DISPLAYED
 
-    def pytest_runtest_teardown(self, item: Any) -> None:
-        self._channel.record(f'"t",{self._clock()}')
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        self._channel.record('"c",%d' % self._clock())
+        yield
 
-    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
+    def pytest_runtest_teardown(self, item: Any) -> Iterator[None]:
+        self._channel.record('"t",%d' % self._clock())
+        yield
+
+    def pytest_fixture_setup(self) -> None:
         self._fixtures += 1
 
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+    def pytest_runtest_makereport(self, call: Any) -> None:
         if call.excinfo is not None:
             self._raised = self._raising(call.excinfo)
 
     def _raising(self, excinfo: Any) -> Tuple[str, str, str]:
         """Type, file and line of the exception: the innermost line of the project, else the innermost of all."""
-        import linecache
-
-        place = ("?", 0)
+        path, number, inside = "?", 0, False
         walk = excinfo.tb
         while walk is not None:
-            path = walk.tb_frame.f_code.co_filename
-            inside = path.startswith(self._root + os.sep) and "site-packages" not in path
-            if inside or place[0] == "?" or not place[0].startswith(self._root + os.sep):
-                place = (path, walk.tb_lineno)
+            here = walk.tb_frame.f_code.co_filename
+            ours = here.startswith(self._inside) and not any(part in here for part in self._foreign_parts)
+            if ours or not inside:
+                path, number, inside = here, walk.tb_lineno, ours
             walk = walk.tb_next
-        path = place[0]
-        shown = os.path.relpath(path, self._root) if path.startswith(self._root + os.sep) else os.path.basename(path)
-        return excinfo.typename, shown, linecache.getline(path, place[1]).strip()
+        try:
+            line = self._powers.getline(path, number).strip()
+        except Exception:  # a test may have replaced `open`
+            line = ""
+        return excinfo.typename, path[len(self._inside) :] if inside else self._basename(path), line
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        letter = self._meaning(report)
-        if letter is None:
+        when = report.when
+        if report.passed:
+            if when != "call":
+                return
+            letter = "X" if hasattr(report, "wasxfail") else "P"
+        elif report.skipped:
+            letter = "x" if hasattr(report, "wasxfail") else "s"
+        elif report.failed:
+            letter = "F" if when == "call" else "E"
+        else:
             return
-        if RANK[letter] > RANK.get(self._letter, 0):
-            self._letter = letter
-            if letter in ("F", "E"):
-                text = plain(getattr(report, "longreprtext", "") or str(report.longrepr))
-                lines = text.strip().splitlines()
-                kind, path, line = self._raised or ("?", "?", lines[-1] if lines else "")
-                self._failure = {
-                    "phase": report.when,
-                    "sig": signature(kind, path, line),
-                    "text": excerpt(text, self._limit),
-                }
-
-    @staticmethod
-    def _meaning(report: Any) -> Optional[str]:
-        expected = hasattr(report, "wasxfail")
-        if report.when != "call":
-            if report.failed:
-                return "E"
-            if report.skipped:
-                return "x" if expected else "s"
-            return None
-        if report.failed:
-            return "F"
-        if report.skipped:
-            return "x" if expected else "s"
-        return "X" if expected else "P"
+        if RANK[letter] <= RANK[self._letter]:
+            return
+        self._letter = letter
+        if letter in ("F", "E"):
+            text = plain(getattr(report, "longreprtext", "") or str(report.longrepr))
+            lines = text.strip().splitlines()
+            kind, path, line = self._raised or ("?", "?", lines[-1] if lines else "")
+            phase = when if when in ("setup", "call", "teardown") else "call"
+            self._failure = {"phase": phase, "sig": signature(kind, path, line), "text": excerpt(text, self._limit)}
 
 
-def hook_up(hookimpl: Callable[..., Any]) -> None:
+class Loop:
+    """Takes pytest's loop over."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self._agent.loop(session)
+        return True
+
+
+def mark_hooks(hookimpl: Callable[..., Any]) -> None:
     """Marks the hooks that must come first; done late, since pytest is not imported before the sandbox stands."""
-    for name in ("pytest_cmdline_main", "pytest_runtestloop", "pytest_runtest_call", "pytest_runtest_teardown"):
-        setattr(Agent, name, hookimpl(tryfirst=True)(getattr(Agent, name)))
+    wrappers = ("cmdline_parse", "load_initial_conftests", "cmdline_main", "runtest_call", "runtest_teardown")
+    for name in ("pytest_" + wrapper for wrapper in wrappers):
+        setattr(Agent, name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, name)))
+    for name in ("collection", "report_teststatus", "fixture_setup", "runtest_makereport", "runtest_logreport"):
+        setattr(Agent, "pytest_" + name, hookimpl(tryfirst=True)(getattr(Agent, "pytest_" + name)))
+    setattr(Loop, "pytest_runtestloop", hookimpl(tryfirst=True)(Loop.pytest_runtestloop))  # noqa: B010
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Serving
+
+
+class Server:
+    """Does what the engine asks for, until it asks no more: the template that children are forked from."""
+
+    def __init__(self, agent: Agent, channel: Channel, powers: Powers, session: Any) -> None:
+        self._agent = agent
+        self._channel = channel
+        self._powers = powers
+        self._session = session
+        self._children: Dict[int, int] = {}
+        self._frozen = False
+        self._wake, self._woken = powers.pipe()
+        powers.set_blocking(self._wake, False)
+        powers.set_blocking(self._woken, False)
+        self._before = (powers.signal(signal.SIGCHLD, lambda *_: None), powers.set_wakeup_fd(self._woken, warn_on_full_buffer=False))
+
+    def serve(self) -> None:
+        """Returns when the engine is gone or wants no more, or when the order was run in this very process."""
+        while True:
+            ready = self._powers.select([self._channel.fd, self._wake], [], [])[0]
+            if self._wake in ready:
+                try:
+                    self._powers.read(self._wake, 4096)
+                except (BlockingIOError, InterruptedError):
+                    pass
+            self._reap()
+            if self._channel.fd not in ready:
+                continue
+            commands = self._channel.lines()
+            if commands is None:
+                commands = [{"c": "quit"}]
+            for command in commands:
+                what = command["c"]
+                if what == "fork":
+                    self._fork(command)
+                elif what == "kill":
+                    self._kill(command["run"], command["signal"])
+                elif what == "here":
+                    self._restore_signals()
+                    self._agent.run(self._session, command)
+                    return
+                elif what == "quit":
+                    for pid in self._children:
+                        self._signal(pid, signal.SIGKILL)
+                    self._restore_signals()
+                    return
+
+    def _restore_signals(self) -> None:
+        """Puts signal handling back to what the suite would find in a fresh interpreter."""
+        handler, wakeup = self._before
+        self._powers.set_wakeup_fd(wakeup)
+        self._powers.signal(signal.SIGCHLD, signal.SIG_DFL if handler is None else handler)
+        self._powers.close(self._wake)
+        self._powers.close(self._woken)
+
+    def _signal(self, pid: int, number: int) -> None:
+        for send in (self._powers.killpg, self._powers.kill):
+            try:
+                send(pid, number)
+                return
+            except OSError:
+                continue
+
+    def _kill(self, run: int, number: int) -> None:
+        for pid, its in self._children.items():
+            if its == run:
+                self._signal(pid, number)
+
+    def _reap(self) -> None:
+        for pid in list(self._children):
+            try:
+                done, status = self._powers.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                done, status = pid, EXIT_DEFECT << 8
+            if done != pid:
+                continue
+            told: Json = {"t": "exit", "run": self._children.pop(pid)}
+            if os.WIFSIGNALED(status):
+                told["signal"] = os.WTERMSIG(status)
+            else:
+                told["code"] = os.WEXITSTATUS(status)
+            self._channel.send(told)
+
+    def _fork(self, command: Json) -> None:
+        powers = self._powers
+        if not self._frozen:
+            powers.collect()
+            powers.freeze()
+            self._frozen = True
+        flush_output()
+        parent = powers.getpid()
+        try:
+            if powers.fork is None:
+                raise OSError("this platform has no fork")
+            with powers.catch_warnings():
+                powers.simplefilter("ignore")  # CPython 3.12 warns of threads; those that there are were judged
+                pid = powers.fork()
+        except OSError as error:
+            self._channel.send({"t": "exit", "run": command["run"], "code": EXIT_NO_FORK, "why": plain(str(error))})
+            return
+        try:
+            powers.setpgid(pid, pid)
+        except OSError:
+            pass
+        if pid:
+            self._children[pid] = command["run"]
+            self._channel.send({"t": "forked", "run": command["run"], "pid": pid})
+            return
+        code = EXIT_DEFECT
+        try:
+            powers.die_with(parent)
+            self._restore_signals()
+            self._agent.become_child(self._session, command)
+            powers.die_with(parent)  # entering a namespace may have undone it
+            code = self._agent.run(self._session, command)
+            flush_output()
+        except BaseException:  # nothing of a child may ever return into the template
+            traceback.print_exc()
+        finally:
+            powers.exit(code)
 
 
 # --------------------------------------------------------------------------------------------------------------------
 # Starting
+
+
+def flush_output() -> None:
+    """Writes out what is buffered: a fork would double it, and `os._exit` lose it."""
+    for stream in {id(s): s for s in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)}.values():
+        try:
+            if stream is not None:
+                stream.flush()
+        except Exception:  # a test may have closed or replaced it
+            continue
+
+
+def stand_aside(arguments: List[str], cwd: str) -> None:
+    """Makes this process look like ``python -m pytest``: nothing can import this module, or find it among the loaded."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.curdir) != here]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, cwd)
+    spec = importlib.util.find_spec("pytest.__main__")
+    sys.argv[:] = [(spec and spec.origin) or "pytest", *arguments]
+    main_module = types.ModuleType("__main__")
+    main_module.__dict__.update(__file__=sys.argv[0], __spec__=spec, __package__="pytest", __builtins__=__builtins__)
+    sys.modules["__main__"] = main_module
 
 
 def main(path: str) -> int:
@@ -1079,61 +1499,75 @@ def main(path: str) -> int:
         del os.environ[name]
     os.environ.update(config.get("env") or {})
     root, cwd = config["root"], config["cwd"]
-    sandbox = Sandbox(config.get("sandbox") or {}, root, cwd)
-    scratch = (config.get("sandbox") or {}).get("scratch") or os.path.dirname(path)
-    own = os.path.join(scratch, f"main-{os.getpid()}")
+    ask = config.get("sandbox") or {}
+    own = os.path.join(ask.get("scratch") or os.path.dirname(path), "main-%d" % os.getpid())
     os.makedirs(own, mode=0o700)
-    if sys.version_info >= (3, 8):  # noqa: UP036 - an older interpreter must learn why it is refused
-        sandbox.enter(own)
-    remap(config.get("remap"))
-    os.chdir(cwd)
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [cwd] + [p for p in sys.path if os.path.abspath(p or ".") != here]
+    sandbox = Sandbox(ask, root, cwd, [own, config["socket"]])
+    sandbox.enter(own)
     channel = Channel(config["socket"], config["token"], {"role": "main"})
-    if sys.version_info < (3, 8):  # noqa: UP036
-        text = f"Python {platform.python_version()} is older than 3.8"
-        channel.send({"t": "broken", "what": "python", "text": excerpt(text, 4096)})
+
+    def give_up(what: str, text: str) -> int:
+        channel.send({"t": "broken", "what": what, "text": excerpt(plain(text), int(config.get("text_limit", 4096)))})
         return 1
+
+    if sys.version_info < (3, 8):  # noqa: UP036 - the engine may have been given any interpreter
+        return give_up("python", "Python %s is older than 3.8" % platform.python_version())
     if sandbox.required and sandbox.mode != "overlay":
-        channel.send({"t": "broken", "what": "sandbox", "text": excerpt(sandbox.why or "", 4096)})
-        return 1
+        return give_up("sandbox", sandbox.why or "the sandbox `%s` was asked for" % sandbox.mode)
     try:
-        import pytest
-    except Exception:
-        channel.send({"t": "broken", "what": "no_pytest", "text": excerpt(traceback.format_exc(), 4096)})
-        return 1
-    hook_up(pytest.hookimpl)
+        os.chdir(cwd)
+        remap(config.get("remap"))
+        arguments = [str(argument) for argument in config.get("pytest_args") or []]
+        try:
+            import pytest
+        except Exception as error:
+            return give_up("no_pytest", described(error))
+        stand_aside(arguments, cwd)
+        mark_hooks(pytest.hookimpl)
+        channel.send(environment(root, cwd, sandbox))
+        neutraliser = Neutraliser(arguments)
+        agent = Agent(config, channel, sandbox, neutraliser, Origins(root, cwd))
+    except Exception as error:
+        return give_up("agent", described(error))
+    try:
+        code = int(pytest.main(neutraliser.arguments(arguments, os.path.join(own, "cache")), plugins=[agent]))
+    except BaseException as error:
+        agent.broken("ended", described(error))
+        raise
+    agent.broken("ended", "pytest ended with exit code %d before it collected anything" % code)
+    return code
+
+
+def environment(root: str, cwd: str, sandbox: Sandbox) -> Json:
+    """The second line: what this interpreter is and has."""
+    import pytest
+
     installed = distributions()
-    plugins = sorted((n, v) for n, v in installed.items() if n.startswith("pytest-") or n in ("flaky", "anyio"))
-    channel.send(
-        {
-            "t": "environment",
-            "python": platform.python_version(),
-            "implementation": sys.implementation.name,
-            "executable": plain(sys.executable),
-            "platform": f"{sys.platform}-{platform.machine()}",
-            "pytest": str(pytest.__version__),
-            "plugins": plugins,
-            "distributions": hashlib.sha256(repr(sorted(installed.items())).encode()).hexdigest(),
-            "locks": locks([root, cwd]),
-            "sandbox": sandbox.state(),
-            "capabilities": {"fork": hasattr(os, "fork")},
-        }
-    )
-    arguments = [str(a) for a in config.get("pytest_args") or []]
-    neutraliser = Neutraliser(arguments, installed)
-    agent = Agent(config, channel, sandbox, neutraliser, Origins(root, cwd))
-    sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *arguments]
-    code = pytest.main([*arguments, *neutraliser.arguments(os.path.join(own, "cache"))], plugins=[agent])
-    if not agent.told:
-        agent.broken("usage" if int(code) == 4 else "ended", f"pytest ended with exit code {int(code)}")
-    return int(code)
+    return {
+        "t": "environment",
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "executable": plain(sys.executable),
+        "platform": "%s-%s" % (sys.platform, platform.machine()),
+        "pytest": str(pytest.__version__),
+        "plugins": sorted(pair for pair in installed.items() if pair[0].startswith("pytest-") or pair[0] in ("flaky", "anyio")),
+        "distributions": hashlib.sha256(repr(sorted(installed.items())).encode("utf-8", "backslashreplace")).hexdigest(),
+        "locks": locks([root, cwd]),
+        "sandbox": sandbox.state(),
+        "capabilities": {"fork": hasattr(os, "fork")},
+    }
 
 
-def _leave(code: int) -> NoReturn:
-    Agent._flush()
+def leave(code: int) -> NoReturn:
+    """Ends without `atexit`: what is registered there could hang, and every record is written."""
+    flush_output()
     os._exit(code)
 
 
 if __name__ == "__main__":
-    _leave(main(sys.argv[1]))
+    leave_now, code = leave, EXIT_DEFECT
+    try:
+        code = main(sys.argv[1])
+    except BaseException:  # also what `pytest.main` lets through
+        traceback.print_exc()
+    leave_now(code)

@@ -234,14 +234,16 @@ fn torn(path: &Path, page: u64) -> bool {
 
 /// Says how commits become durable, and whether they go to a log.
 ///
-/// With `synchronous = FULL` a commit is on the disk before it returns: neither kill -9 nor the machine's own death
-/// takes it back. A run takes far longer than the one `fsync` that this costs, and runs of single tests are stored
-/// many in one transaction. A log needs memory shared between processes, which network file systems do not have.
+/// In the log, a commit survives any end of this process, kill -9 included, and costs no `fsync`; what the machine's
+/// own death could take back is flushed to the disk with the end of a sweep and with a check
+/// (`LockedStore::write_through`). A log needs memory shared between processes, which network file systems do not
+/// have: there each commit is flushed.
 fn journal(db: &Connection, dir: &Path) -> rusqlite::Result<bool> {
     let wanted = if network::holds(dir) { "TRUNCATE" } else { "WAL" };
     let got: String = db.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    Ok(got.eq_ignore_ascii_case("wal"))
+    let wal = got.eq_ignore_ascii_case("wal");
+    db.pragma_update(None, "synchronous", if wal { "NORMAL" } else { "FULL" })?;
+    Ok(wal)
 }
 
 fn must_write(error: &rusqlite::Error) -> bool {

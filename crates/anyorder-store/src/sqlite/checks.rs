@@ -52,7 +52,7 @@ impl LockedStore<'_> {
     /// Keeps a check.
     pub fn save_check(&mut self, check: &CheckRecord) -> Result<CheckId, StoreError> {
         let patches = serde_json::Value::from(check.patches.clone()).to_string();
-        self.write(|change| {
+        self.write_through(|change| {
             change.execute(
                 "INSERT INTO checks (created_ms, verdict, base, patches, document) VALUES ($1, $2, $3, $4, $5)",
                 params![check.created_ms, check.verdict, check.base, patches, check.document],
@@ -88,7 +88,7 @@ impl Store {
     /// The JSON document of a check.
     pub fn check_document(&self, check: CheckId) -> Result<String, StoreError> {
         self.db
-            .query_row("SELECT document FROM checks WHERE id = ?1", [check.0], |row| row.get(0))
+            .query_row("SELECT document FROM checks WHERE id = $1", [check.0], |row| row.get(0))
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("check {check}")))
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(db: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
         }
         change.execute_batch(step)?;
         change.execute(
-            "INSERT INTO meta (key, value) VALUES ('writer', ?1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            "INSERT INTO meta (key, value) VALUES ('writer', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             [env!("CARGO_PKG_VERSION")],
         )?;
         change.pragma_update(None, "application_id", APPLICATION)?;

@@ -109,7 +109,7 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
     ])?;
     let id = RunId(db.last_insert_rowid());
     let mut insert = db.prepare_cached(
-        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO failures (run, position, phase, signature, head, tail, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )?;
     for result in &record.results {
         let Some(failure) = &result.failure else { continue };
@@ -216,7 +216,7 @@ impl Store {
 
     fn add_failures(&self, run: RunId, results: &mut [TestResult]) -> Result<(), StoreError> {
         let mut select = self.db.prepare_cached(
-            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = ?1",
+            "SELECT position, phase, signature, head, tail, bytes FROM failures WHERE run = $1",
         )?;
         let mut rows = select.query([run.0])?;
         let mut found = HashMap::new();

@@ -11,7 +11,7 @@ use super::StoreError;
 pub(super) fn store(db: &Connection, suite: &Suite) -> Result<i64, StoreError> {
     let digest = digest(suite);
     let known =
-        db.query_row("SELECT id FROM suites WHERE digest = ?1", [&digest], |row| row.get(0)).optional()?;
+        db.query_row("SELECT id FROM suites WHERE digest = $1", [&digest], |row| row.get(0)).optional()?;
     if let Some(id) = known {
         return Ok(id);
     }
@@ -20,7 +20,7 @@ pub(super) fn store(db: &Connection, suite: &Suite) -> Result<i64, StoreError> {
     db.execute("INSERT INTO suites (digest, size) VALUES ($1, $2)", params![digest, size])?;
     let id = db.last_insert_rowid();
     let mut insert = db.prepare(
-        "INSERT INTO tests (suite, position, test, occurrence, file, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO tests (suite, position, test, occurrence, file, source) VALUES ($1, $2, $3, $4, $5, $6)",
     )?;
     for (position, test) in (0_u32..).zip(suite.tests()) {
         let source = test.source.map(u64::cast_signed);
@@ -32,7 +32,7 @@ pub(super) fn store(db: &Connection, suite: &Suite) -> Result<i64, StoreError> {
 /// Reads a suite.
 pub(super) fn load(db: &Connection, id: i64) -> Result<Suite, StoreError> {
     let mut select =
-        db.prepare("SELECT test, occurrence, file, source FROM tests WHERE suite = ?1 ORDER BY position")?;
+        db.prepare("SELECT test, occurrence, file, source FROM tests WHERE suite = $1 ORDER BY position")?;
     let rows = select.query_map([id], |row| {
         let raw: String = row.get(0)?;
         let file: String = row.get(2)?;

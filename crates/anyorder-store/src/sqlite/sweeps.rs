@@ -91,7 +91,7 @@ impl LockedStore<'_> {
 
     /// Notes that everything planned in a sweep has been run.
     pub fn finish_sweep(&mut self, sweep: SweepId, now_ms: i64) -> Result<(), StoreError> {
-        self.write(|change| {
+        self.write_through(|change| {
             change.execute(
                 "UPDATE sweeps SET finished_ms = $1 WHERE id = $2 AND finished_ms IS NULL",
                 params![now_ms, sweep.0],

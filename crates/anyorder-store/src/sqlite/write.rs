@@ -8,7 +8,8 @@ use crate::lock::{self, LockedStore};
 use crate::open::{self, log_of};
 
 impl LockedStore<'_> {
-    /// Runs `change` in a transaction. What it did is durable when this returns, and undone where it fails.
+    /// Runs `change` in a transaction. What it did survives the end of this process when this returns, and is undone
+    /// where it fails.
     pub(super) fn write<T>(
         &mut self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
@@ -23,6 +24,19 @@ impl LockedStore<'_> {
             return Err(StoreError::Gone(self.store.dir.clone()));
         }
         Ok(value)
+    }
+
+    /// The same, and flushes it and everything committed before to the disk, so that it survives the machine as well.
+    pub(super) fn write_through<T>(
+        &mut self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.store.db.pragma_update(None, "synchronous", "FULL")?;
+        let written = self.write(change);
+        if self.store.wal {
+            self.store.db.pragma_update(None, "synchronous", "NORMAL")?;
+        }
+        written
     }
 
     /// Whether database and lock still stand where they were: with either deleted, another process could be writing.

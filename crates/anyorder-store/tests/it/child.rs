@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 const VARIABLE: &str = "ANYORDER_STORE_TEST_CHILD";
 /// What a child says stands behind this word: the test harness writes to the same stream.
-const SAYS: &str = "says: ";
+pub(crate) const SAYS: &str = "says: ";
 
 /// The folder that a child was given; `None` in the process that people started.
 #[expect(clippy::disallowed_methods, reason = "tells the tests' own child processes what to do")]
@@ -15,19 +15,28 @@ pub(crate) fn folder() -> Option<PathBuf> {
 }
 
 /// The command that runs one test of this binary in a child process that is given a folder.
-#[expect(clippy::disallowed_methods, reason = "the tests of the store need other processes to meet in it")]
 pub(crate) fn command(test: &str, folder: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    command_of(&std::env::current_exe().unwrap(), test, folder)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the tests of the store need other processes to meet in it")]
+fn command_of(program: &Path, test: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
     command.args(["--exact", test, "--nocapture"]).env(VARIABLE, folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command
 }
 
-/// The same command as a user who may not write what only its owner may write.
-pub(crate) fn as_nobody(mut command: Command) -> Command {
-    if rustix::process::geteuid().is_root() {
-        command.uid(65_534);
+/// The same command as a user who may not write what only its owner may write. `public` is a folder that everybody
+/// may look into, which the folder of this binary need not be.
+pub(crate) fn command_as_nobody(test: &str, folder: &Path, public: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return command(test, folder);
     }
+    let program = public.join("tests");
+    fs_err::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut command = command_of(&program, test, folder);
+    command.uid(65_534);
     command
 }
 

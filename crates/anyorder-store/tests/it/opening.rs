@@ -217,10 +217,9 @@ fn without_write_access_a_store_is_read_and_not_written() {
     mode(dir.path(), 0o755);
     mode(&place.join("anyorder.db"), 0o444);
     mode(&place, 0o555);
-    let output = child::as_nobody(child::command(name, &place)).output();
+    let output = child::command_as_nobody(name, &place, dir.path()).output();
     mode(&place, 0o755);
-    let output = output.expect("a user other than the owner must be able to start this test");
-    assert_eq!(child::said(&output.stdout), ["refused", "3"]);
+    assert_eq!(child::said(&output.unwrap().stdout), ["refused", "3"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ the permutation itself up to 33 elements. The digest is 64-bit FNV-1a over the e
 `golden/cpython_shuffle.txt` is its output; `cpython_shuffle.rs` compares both with ours.
 Runs under any Python from 3.2 on, with the standard library only.
 """
+
 import random
 import sys
 

@@ -71,7 +71,8 @@ class Channel:
         self._read = os.read
         self._close = os.close
         self._exit = os._exit
-        self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+        # The method that `encode` would look up, bound now.
+        self._pieces = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).iterencode
         self._loads = json.JSONDecoder().decode
         self._owner = os.getpid()
         self._again = False
@@ -100,7 +101,7 @@ class Channel:
         self._again = True
         hello["n"] = self._count
         self._count += 1
-        self._put("\n%s\n" % self._dumps(hello))
+        self._put("\n%s\n" % self.dumps(hello))
 
     def _put(self, text: str) -> None:
         data = text.encode("ascii", "backslashreplace")
@@ -141,11 +142,11 @@ class Channel:
 
     def send(self, value: Json) -> None:
         """Writes one object as a line."""
-        self.record(self._dumps(value)[1:], form='{"n":%d,%s\n')
+        self.record(self.dumps(value)[1:], form='{"n":%d,%s\n')
 
     def dumps(self, value: Any) -> str:
         """JSON of a value, by an encoder that no suite can have replaced."""
-        return self._dumps(value)
+        return "".join(self._pieces(value, _one_shot=True))
 
     def lines(self) -> Optional[List[Json]]:
         """The commands that have arrived, waiting for at least one byte; ``None`` at end of file."""
@@ -226,7 +227,7 @@ class Sandbox:
         self._uid, self._gid = os.getuid(), os.getgid()
         self._layer: Optional[str] = None
         self._open, self._write, self._close = os.open, os.write, os.close
-        self._mkdir, self._chdir, self._symlink = os.mkdir, os.chdir, os.symlink
+        self._mkdir, self._chdir, self._getcwd, self._symlink = os.mkdir, os.chdir, os.getcwd, os.symlink
         self._chmod, self._setxattr = os.chmod, getattr(os, "setxattr", None)
         if self.mode != "overlay":
             return
@@ -314,7 +315,13 @@ class Sandbox:
         """Mounts an upper layer for this process. ``folder`` is a private, existing one for mount points."""
         if self.mode != "overlay":
             return
+        if self._layer is None and not self._rehearse(folder):
+            return
         header, powers = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+        try:
+            here = self._getcwd()  # a conftest may have moved while it was imported
+        except OSError:
+            here = self._cwd
         try:
             self._call(self._libc.capget(header, powers), "capget")
             try:
@@ -323,9 +330,31 @@ class Sandbox:
             finally:
                 self._libc.capset(header, powers)
                 self._chdir(os.sep)
-                self._chdir(self._cwd)
+                self._chdir(here)
         except OSError as error:
             self._degrade(str(error.args[-1]))
+
+    def _rehearse(self, folder: str) -> bool:
+        """Tries it all in a child: a system that refuses half-way would leave this process in a crippled namespace."""
+        trial = os.path.join(folder, "trial")
+        self._mkdir(trial, 0o700)
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._namespaces()
+                self._mount(trial)
+            except BaseException as error:
+                os.write(write, plain(str(error.args[-1] if error.args else error)).encode()[:4000])
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            why = pipe.read().decode("utf-8", "replace")
+        os.waitpid(pid, 0)
+        if why:
+            self._degrade(why)
+        return not why
 
     def _mount(self, folder: str) -> None:
         layer = os.path.join(folder, "layer")
@@ -463,6 +492,7 @@ class Origins:
         for folder in dict.fromkeys(folders):
             self._names.update(self._provided(folder))
         self._modules = sys.modules
+        self._library = os.path.dirname(os.__file__) + os.sep
         self._seen: Dict[Tuple[str, str], bool] = {}
 
     @staticmethod
@@ -485,12 +515,18 @@ class Origins:
         parts = real.split(self._sep)
         return not {"site-packages", "dist-packages", ".venv"}.intersection(parts[self._root.count(self._sep) :])
 
+    def _standard(self, path: str) -> bool:
+        """Whether it is of the standard library: a file `src/types.py` of the project is another module."""
+        return path.startswith(self._library) and "-packages" not in path[len(self._library) :]
+
     def loaded(self) -> List[Tuple[str, str, str]]:
         """Module, file, and ``tree`` or ``elsewhere``, for each loaded module that the tree could provide."""
         for name in self._names:
             path = getattr(self._modules.get(name), "__file__", None)
             if type(path) is str and (name, path) not in self._seen:
                 try:
+                    if self._standard(path):
+                        continue
                     self._seen[name, path] = self._inside(path)
                 except Exception:  # a test may have put a false file system under us
                     continue
@@ -892,7 +928,8 @@ def _simple(value: Any) -> Any:
 # --------------------------------------------------------------------------------------------------------------------
 # Whether forking is safe
 
-HARMLESS_POOLS = ("openblas", "libgomp", "libiomp", "libomp", "libmkl", "blis", "libtbb")
+# Not libgomp: a child hangs in it once the parent has used it.
+HARMLESS_POOLS = ("openblas", "libiomp", "libomp", "libmkl", "blis", "libtbb")
 HOSTILE_MODULES = ("grpc", "cupy", "pycuda", "numba.cuda.cudadrv.driver", "jaxlib", "tensorflow", "pyspark", "jpype")
 
 
@@ -913,6 +950,9 @@ def fork_refusals() -> List[str]:
             mapped = handle.read().decode("utf-8", "replace")
     except OSError:
         native, children, mapped = 0, [], ""
+    shared = sorted({kind for kind in map(_shared_by_fork, _descriptors()) if kind})
+    if shared:
+        why.append("%s open after collection, which all runs would share" % " and ".join(shared))
     if native > 0 and not any(name in mapped for name in HARMLESS_POOLS):
         why.append("%d native threads are alive after collection" % native)
     if children:
@@ -927,6 +967,28 @@ def fork_refusals() -> List[str]:
         why.append("gevent has patched the standard library")
     why.extend("the module `%s` does not survive a fork" % m for m in HOSTILE_MODULES if m in sys.modules)
     return why
+
+
+def _descriptors() -> List[str]:
+    """What is behind each open descriptor, the engine's connection and standard streams left out."""
+    found: List[str] = []
+    try:
+        numbers = sorted(map(int, os.listdir("/proc/self/fd")))
+    except OSError:
+        return found
+    for number in numbers:
+        try:
+            if 2 < number < 200:
+                found.append(os.readlink("/proc/self/fd/%d" % number))
+        except OSError:
+            continue
+    return found
+
+
+def _shared_by_fork(target: str) -> Optional[str]:
+    if target.startswith("socket:"):
+        return "sockets"
+    return "an event loop's selector" if target == "anon_inode:[eventpoll]" else None
 
 
 class RandomState:
@@ -1208,7 +1270,7 @@ class Agent:
             if not channel.is_owner():
                 self._powers.exit(0)  # a process that a test forked and forgot
             self._held.append(self._ended(position, index))
-            if session.shouldstop or session.shouldfail:
+            if (session.shouldstop or session.shouldfail) and position + 1 < len(items):
                 self._flush()
                 return self._died("the session was told to stop: %s" % (session.shouldstop or session.shouldfail))
         told = {"fixtures": self._fixtures, "foreign": self._origins.foreign()}
@@ -1334,7 +1396,8 @@ def mark_hooks(hookimpl: Callable[..., Any]) -> None:
     wrappers = ("cmdline_parse", "load_initial_conftests", "cmdline_main", "runtest_call", "runtest_teardown")
     for name in ("pytest_" + wrapper for wrapper in wrappers):
         setattr(Agent, name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, name)))
-    for name in ("collection", "report_teststatus", "fixture_setup", "runtest_makereport", "runtest_logreport"):
+    # Not `runtest_makereport`: pytest's own, for unittest, must have filled the exception in before.
+    for name in ("collection", "report_teststatus", "fixture_setup", "runtest_logreport"):
         setattr(Agent, "pytest_" + name, hookimpl(tryfirst=True)(getattr(Agent, "pytest_" + name)))
     setattr(Loop, "pytest_runtestloop", hookimpl(tryfirst=True)(Loop.pytest_runtestloop))  # noqa: B010
 

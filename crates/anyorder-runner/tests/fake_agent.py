@@ -3,6 +3,7 @@
 Runs the functions named test_* of the file named first among pytest_args, in definition order. They may use the
 globals CHANNEL (an object with .fd, .n, .line) and RUN. A test that raises Skip is skipped, any other exception fails.
 """
+
 import json
 import os
 import signal
@@ -79,22 +80,41 @@ def perform(channel, suite, names, run, env, order):
 def main():
     channel = Channel("main")
     suite = {"Skip": Skip, "__name__": "suite"}
-    channel.say(t="environment", python="3", implementation="fake", executable=sys.executable, platform="x", pytest="0",
-                plugins=[], distributions="", locks={}, sandbox={"mode": "none", "why": None}, capabilities={"fork": True})
+    channel.say(
+        t="environment",
+        python="3",
+        implementation="fake",
+        executable=sys.executable,
+        platform="x",
+        pytest="0",
+        plugins=[],
+        distributions="",
+        locks={},
+        sandbox={"mode": "none", "why": None},
+        capabilities={"fork": True},
+    )
     exec(compile(open(CONFIG["pytest_args"][0]).read(), "suite.py", "exec"), suite)
     names = [name for name in suite if name.startswith("test_")]
     if not names:
         return channel.say(t="no_tests")
     for at in range(0, len(names), 500):
-        channel.say(t="tests", items=[{"id": "suite.py::" + n, "file": "suite.py", "src": None} for n in names[at:at + 500]])
-    channel.say(t="collected", tests=len(names), startup_us=1, collect_us=1, rootdir="/",
-                fork=suite.get("fork", {"safe": True, "why": []}), origins=[])
+        channel.say(t="tests", items=[{"id": "suite.py::" + n, "file": "suite.py", "src": None} for n in names[at : at + 500]])
+    channel.say(
+        t="collected",
+        tests=len(names),
+        startup_us=1,
+        collect_us=1,
+        rootdir="/",
+        fork=suite.get("fork", {"safe": True, "why": []}),
+        origins=[],
+    )
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker)
     children, rest = {}, b""
     import select
+
     while True:
         readable, _, _ = select.select([channel.socket, wake], [], [])
         if wake in readable:

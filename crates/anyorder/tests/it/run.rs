@@ -259,7 +259,8 @@ def test_variables():
     assert int(os.environ["ANYORDER_SLOT"]) in (0, 1)
     assert os.environ["GREETING"] == "hello"
 "#;
-    let project = Project::with(&[("test_it.py", tests), ("anyorder.toml", "env = { GREETING = 'hello' }\n")]);
+    let project =
+        Project::with(&[("test_it.py", tests), ("anyorder.toml", "env = { GREETING = 'hello' }\n")]);
     for executor in ["fork", "fresh"] {
         let orders = ["--orders", "default,seed:1..3", "--jobs", "2", "--executor", executor];
         project.anyorder(["run"]).args(orders).answer().shows("no order dependence");
@@ -274,8 +275,11 @@ def test_writes(): pathlib.Path("left.txt").write_text("x")
 def test_reads(): assert not os.path.exists("left.txt")
 "#;
     let project = Project::of_tests(tests);
-    let document =
-        project.anyorder(["run", "--quick", "--sandbox", "overlay", "--format", "json"]).status(1).answer().json();
+    let document = project
+        .anyorder(["run", "--quick", "--sandbox", "overlay", "--format", "json"])
+        .status(1)
+        .answer()
+        .json();
     assert_eq!(document.classes()["test_it.py::test_reads"], "order_sensitive");
     assert!(!project.root.join("left.txt").exists());
 }

@@ -71,7 +71,15 @@ def test_b(): pass
 "#;
     let project = Project::with(&[("test_it.py", tests), ("conftest.py", LOG)]);
     let document = project
-        .anyorder(["run", "--orders", "default,alone,reverse,seed:1..3", "--shuffle", "flat", "--format", "json"])
+        .anyorder([
+            "run",
+            "--orders",
+            "default,alone,reverse,seed:1..3",
+            "--shuffle",
+            "flat",
+            "--format",
+            "json",
+        ])
         .with_plugins()
         .env("LOG", folder(&project, "log"))
         .answer()

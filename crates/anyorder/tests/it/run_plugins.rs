@@ -51,8 +51,10 @@ fn options_on_the_command_line_and_in_the_environment_are_switched_off_too() {
 #[test]
 fn selections_of_tests_are_left_to_the_user() {
     let project = Project::of_tests(ALL_KINDS);
-    let document =
-        project.anyorder(["run", "--quick", "--format", "json", "--", "-k", "plain or setter"]).answer().json();
+    let document = project
+        .anyorder(["run", "--quick", "--format", "json", "--", "-k", "plain or setter"])
+        .answer()
+        .json();
     let ids: Vec<&str> = document.vectors().keys().copied().collect();
     assert_eq!(ids, ["test_it.py::test_plain", "test_it.py::test_setter"]);
 }

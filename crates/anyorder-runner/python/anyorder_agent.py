@@ -222,7 +222,7 @@ class Sandbox:
         self.required: bool = bool(ask.get("required"))
         self.why: Optional[str] = None
         self._lower: List[str] = list(ask.get("lower") or [])
-        self._root = root
+        self._root = os.path.realpath(root)
         self._cwd = cwd
         self._uid, self._gid = os.getuid(), os.getgid()
         self._layer: Optional[str] = None
@@ -245,10 +245,10 @@ class Sandbox:
 
     def _obstacle(self, apart: List[str]) -> Optional[str]:
         """What speaks against an overlay, known before trying; ``apart`` must not be hidden by it."""
-        inside = self._root.rstrip(os.sep) + os.sep
-        if os.path.realpath(self._root) == os.sep:
+        inside = self._root + os.sep
+        if self._root == os.sep:
             return "the project is the root of the file system"
-        hidden = [path for path in apart if os.path.realpath(path).startswith(os.path.realpath(inside) + os.sep)]
+        hidden = [path for path in apart if os.path.realpath(path).startswith(inside)]
         if hidden:
             return "`%s` lies inside the project" % plain(hidden[0])
         try:
@@ -413,10 +413,17 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def distributions() -> Dict[str, str]:
-    """Name and version of everything installed, as the folders' names tell: parsing all metadata takes longer."""
+def distributions(root: str) -> Dict[str, str]:
+    """Name and version of everything installed, as the folders' names tell: parsing all metadata takes longer.
+
+    What lies in the tree itself is the project, not its environment.
+    """
     found: Dict[str, str] = {}
+    inside = os.path.realpath(root) + os.sep
     for folder in dict.fromkeys(sys.path):
+        real = os.path.realpath(folder or os.curdir) + os.sep
+        if real.startswith(inside) and "-packages" + os.sep not in real:
+            continue
         try:
             entries = sorted(os.listdir(folder or "."))
         except OSError:
@@ -1543,7 +1550,7 @@ def environment(root: str, cwd: str, sandbox: Sandbox) -> Json:
     """The second line: what this interpreter is and has."""
     import pytest
 
-    installed = distributions()
+    installed = distributions(root)
     return {
         "t": "environment",
         "python": platform.python_version(),

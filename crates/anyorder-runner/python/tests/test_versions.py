@@ -2,13 +2,12 @@
 
 ``ANYORDER_TEST_PYTHONS`` names plain interpreters, separated by ``:``. Each is tried with the newest pytest that it can
 have, the oldest and the newest of them also with pytest 7; with ``ANYORDER_TEST_MATRIX=full`` each with pytest 7, 8 and
-9. What has to be installed for that goes into ``ANYORDER_TEST_CACHE``, or into a folder that is thrown away.
+9. What has to be installed for that goes into ``.test-env`` at the top of the repository, or ``ANYORDER_TEST_CACHE``.
 """
 
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import List, Tuple
 
@@ -43,9 +42,8 @@ def combinations() -> List[Tuple[str, Tuple[int, int], int]]:
 
 def installed(python: str, version: Tuple[int, int], major: int) -> Path:
     """A folder with this pytest and some plugins, for this interpreter."""
-    folder = Path(os.environ.get("ANYORDER_TEST_CACHE") or tempfile.gettempdir()) / (
-        "anyorder-packages-%d.%d-pytest%d" % (version[0], version[1], major)
-    )
+    cache = Path(os.environ.get("ANYORDER_TEST_CACHE") or Path(__file__).parents[4] / ".test-env")
+    folder = cache / ("packages-%d.%d-pytest%d" % (version[0], version[1], major))
     if not (folder / "done").exists():
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(folder)]
         subprocess.run([*command, "pytest>=%d,<%d" % (major, major + 1), *MORE], check=True)
@@ -53,7 +51,7 @@ def installed(python: str, version: Tuple[int, int], major: int) -> Path:
     return folder
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets")
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="the run on a newer interpreter tries them")
 @pytest.mark.parametrize("python, version, major", combinations(), ids=lambda v: ".".join(map(str, v)) if isinstance(v, tuple) else None)
 def test_each_version_tells_the_same(tmp_path: Path, python: str, version: Tuple[int, int], major: int) -> None:
     packages = str(installed(python, version, major))

@@ -1338,10 +1338,12 @@ class Loop:
 
 
 def mark_hooks(hookimpl: Callable[..., Any]) -> None:
-    """Marks the hooks that must come first; done late, since pytest is not imported before the sandbox stands."""
-    wrappers = ("cmdline_parse", "load_initial_conftests", "cmdline_main", "runtest_call", "runtest_teardown")
-    for name in ("pytest_" + wrapper for wrapper in wrappers):
-        setattr(Agent, name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, name)))
+    """Marks the hooks whose place matters; done late, since pytest is not imported before the sandbox stands."""
+    for name in ("load_initial_conftests", "runtest_call", "runtest_teardown"):
+        setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, "pytest_" + name)))
+    # Innermost: where another old-style wrapper raises, those around it are never heard again.
+    for name in ("cmdline_parse", "cmdline_main"):
+        setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, trylast=True)(getattr(Agent, "pytest_" + name)))
     for name in ("collection", "report_teststatus", "fixture_setup", "runtest_makereport", "runtest_logreport"):
         setattr(Agent, "pytest_" + name, hookimpl(tryfirst=True)(getattr(Agent, "pytest_" + name)))
     setattr(Loop, "pytest_runtestloop", hookimpl(tryfirst=True)(Loop.pytest_runtestloop))  # noqa: B010

@@ -138,7 +138,15 @@ fn strip(value: &mut Value) {
     match value {
         Value::Object(map) => {
             for key in [
-                "cost", "candidate_cost", "duration_s", "run", "sweep", "check", "resumed", "reused", "cached",
+                "cost",
+                "candidate_cost",
+                "duration_s",
+                "run",
+                "sweep",
+                "check",
+                "resumed",
+                "reused",
+                "cached",
             ] {
                 map.remove(key);
             }

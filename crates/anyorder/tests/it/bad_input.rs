@@ -62,7 +62,8 @@ fn an_interpreter_that_is_not_there_exits_with_6_and_says_what_was_tried() {
     let gone = project.beside("gone/bin/python");
     let answer = project.anyorder(["run"]).python(Some(&gone)).status(6).answer();
     answer.refuses("gone/bin/python");
-    let answer = project.anyorder(["run"]).python(None).env("PATH", project.beside("home")).status(6).answer();
+    let answer =
+        project.anyorder(["run"]).python(None).env("PATH", project.beside("home")).status(6).answer();
     answer.refuses("python3");
 }
 
@@ -85,7 +86,7 @@ fn a_repository_without_a_commit_is_told_so() {
 fn a_revision_that_is_unknown_exits_with_6() {
     let project = Project::of_tests(CLEAN);
     project.anyorder(["check", "--base", "no-such-branch"]).status(6).answer().refuses("no-such-branch");
-    project.anyorder(["check", "--base", "--output=x"]).status(6).answer().refuses("--output=x");
+    project.anyorder(["check", "--base=--output=x"]).status(6).answer().refuses("--output=x");
 }
 
 #[test]
@@ -106,7 +107,15 @@ fn a_patch_that_does_not_apply_or_is_none_exits_with_6_and_names_it() {
 fn a_dirty_submodule_is_refused() {
     let project = Project::of_tests(CLEAN);
     let inner = Project::with(&[("lib.py", "V = 1\n")]);
-    project.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", inner.root.to_str().unwrap(), "lib"]);
+    project.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        inner.root.to_str().unwrap(),
+        "lib",
+    ]);
     project.commit("add a submodule");
     project.write("test_it.py", format!("{CLEAN}# said\n"));
     project.anyorder(["check", "--quick"]).answer();

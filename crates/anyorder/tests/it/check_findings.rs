@@ -129,8 +129,7 @@ fn a_passing_test_that_is_gone_or_skipped_is_lost_evidence_and_wants_a_review() 
 #[test]
 fn a_test_that_ends_the_process_in_some_order_since_the_patch_blocks_unexplained() {
     let before = "import os\nd = []\ndef test_a(): pass\ndef test_b(): pass\ndef test_c(): pass\n";
-    let after =
-        "import os\nd = []\ndef test_a(): d.append(1)\ndef test_b():\n    if d: os._exit(0)\ndef test_c(): pass\n";
+    let after = "import os\nd = []\ndef test_a(): d.append(1)\ndef test_b():\n    if d: os._exit(0)\ndef test_c(): pass\n";
     for executor in ["fork", "fresh"] {
         let document = judged_by(executor, before, after, 1);
         assert_found(&document, "block", "unexplained_absence", "block", "test_b");

@@ -49,7 +49,8 @@ fn environment(project: &Project, layout: Layout) -> PathBuf {
     let purelib = ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"];
     let (theirs, packages) = (run(&python(), &purelib).1, PathBuf::from(run(&own, &purelib).1));
     fs::write(packages.join("borrowed.pth"), format!("{theirs}\n")).unwrap();
-    let install = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index", "-q", "-e", "."];
+    let install =
+        ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index", "-q", "-e", "."];
     if !run(&own, &install).0 {
         let root = project.root.display();
         let (name, text) = match layout {
@@ -101,10 +102,6 @@ fn a_project_module_from_a_copy_that_is_installed_elsewhere_is_refused() {
     let copy = project.beside("copy");
     fs::create_dir_all(copy.join("shop")).unwrap();
     fs::write(copy.join("shop/__init__.py"), "def price(): return 1\n").unwrap();
-    let answer = project
-        .anyorder(["check", "--quick"])
-        .env("PYTHONPATH", &copy)
-        .status(6)
-        .answer();
+    let answer = project.anyorder(["check", "--quick"]).env("PYTHONPATH", &copy).status(6).answer();
     answer.refuses("`shop` was imported from").refuses("pip install -e");
 }

@@ -43,7 +43,8 @@ fn doctor_says_which_interpreters_were_tried() {
 
 #[test]
 fn doctor_says_why_fork_is_not_safe() {
-    let conftest = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n";
+    let conftest =
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n";
     let project = Project::with(&[("test_it.py", "def test_a(): pass\n"), ("conftest.py", conftest)]);
     project.anyorder(["doctor"]).answer().shows("fresh").shows("thread");
     let answer = project.anyorder(["run", "--quick", "--executor", "fork"]).status(6).answer();

@@ -20,7 +20,10 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// The interpreter that the tests were told to use; it has pytest and the plugins of `tests/requirements.txt`.
 pub(crate) fn python() -> PathBuf {
-    #[expect(clippy::disallowed_methods, reason = "a test is told by the environment which interpreter to use")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test is told by the environment which interpreter to use"
+    )]
     let named = std::env::var_os("ANYORDER_TEST_PYTHON");
     named.expect("set ANYORDER_TEST_PYTHON to an interpreter that has pytest (`make test` does)").into()
 }
@@ -115,7 +118,10 @@ impl Project {
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "these tests are about a program")]
         let mut command = Command::new(program);
-        #[expect(clippy::disallowed_methods, reason = "programs are found where the tests' caller finds them")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "programs are found where the tests' caller finds them"
+        )]
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(&self.root).stdin(Stdio::null()).env_clear();
         command.env("PATH", path).env("HOME", self.beside("home")).env("LANG", "C.UTF-8");

@@ -53,7 +53,15 @@ def pytest_collect_file(file_path, parent):
     let project = Project::with(&[("test_it.py", tests), ("conftest.py", duplicate), ("a.twice", "")]);
     for executor in ["fork", "fresh"] {
         let document = project
-            .anyorder(["run", "--orders", "default,reverse,seed:1", "--format", "json", "--executor", executor])
+            .anyorder([
+                "run",
+                "--orders",
+                "default,reverse,seed:1",
+                "--format",
+                "json",
+                "--executor",
+                executor,
+            ])
             .answer()
             .json();
         assert_eq!(document.rows("tests").len(), 4, "{:?}", document.vectors());

@@ -80,7 +80,8 @@ fn assert_same_but_for_times(resumed: &Document, undisturbed: &Document, project
 #[test]
 fn a_sweep_that_is_killed_at_any_instant_goes_on_where_it_was() {
     let expected = undisturbed();
-    for instant in ["collecting", "running the default order", "(1 of 10)", "(3 of 10)", "(6 of 10)", "again"] {
+    for instant in ["collecting", "running the default order", "(1 of 10)", "(3 of 10)", "(6 of 10)", "again"]
+    {
         let project = Project::of_tests(TESTS);
         let mut child = project.anyorder(SWEEP).start();
         let rest = wait_for(&mut child, instant);

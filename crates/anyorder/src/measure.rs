@@ -103,7 +103,9 @@ pub fn collect(
         Session::start(SessionConfig { tree: tree.clone(), ..config }, &mut listener, &project.watch.cancel)
             .map_err(|e| start_failed(project, &tree, &e))?;
     let collection = session.collection();
-    let declared = declared::collect(&collection.suite, &collection.declared, &project.settings.sequential);
+    let sorts = collection.switched_off.iter().any(|off| off.what.starts_with("pytest-order"));
+    let declared =
+        declared::collect(&collection.suite, &collection.declared, &project.settings.sequential, sorts);
     for ignored in &declared.ignored {
         progress.note(ignored);
     }

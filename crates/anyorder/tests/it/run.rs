@@ -30,7 +30,7 @@ import hashlib, os, tempfile
 def test_flaky():
     times = len(os.listdir(os.environ["COUNTER"]))
     tempfile.mkstemp(dir=os.environ["COUNTER"])
-    assert hashlib.sha256(b"%d" % times).digest()[0] % 2 == 0
+    assert hashlib.sha256(b"b%d" % times).digest()[0] % 2 == 0
 "#;
 
 /// Writes down which tests ran, in a file for each run.

@@ -227,7 +227,7 @@ class Sandbox:
         self._uid, self._gid = os.getuid(), os.getgid()
         self._layer: Optional[str] = None
         self._open, self._write, self._close = os.open, os.write, os.close
-        self._mkdir, self._chdir, self._symlink = os.mkdir, os.chdir, os.symlink
+        self._mkdir, self._chdir, self._getcwd, self._symlink = os.mkdir, os.chdir, os.getcwd, os.symlink
         self._chmod, self._setxattr = os.chmod, getattr(os, "setxattr", None)
         if self.mode != "overlay":
             return
@@ -317,6 +317,10 @@ class Sandbox:
             return
         header, powers = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
         try:
+            here = self._getcwd()  # where the suite went while it was imported, if it did
+        except OSError:
+            here = self._cwd
+        try:
             self._call(self._libc.capget(header, powers), "capget")
             try:
                 self._namespaces()
@@ -324,7 +328,7 @@ class Sandbox:
             finally:
                 self._libc.capset(header, powers)
                 self._chdir(os.sep)
-                self._chdir(self._cwd)
+                self._chdir(here)
         except OSError as error:
             self._degrade(str(error.args[-1]))
 
@@ -904,11 +908,46 @@ HARMLESS_POOLS = ("openblas", "libgomp", "libiomp", "libomp", "libmkl", "blis", 
 HOSTILE_MODULES = ("grpc", "cupy", "pycuda", "numba.cuda.cudadrv.driver", "jaxlib", "tensorflow", "pyspark", "jpype")
 
 
-def fork_refusals() -> List[str]:
-    """Why a child forked now would not be what a fresh interpreter is; empty when it would."""
+def open_files() -> Dict[int, str]:
+    """What each descriptor of this process refers to."""
+    found: Dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
+        try:
+            found[int(name)] = os.readlink("/proc/self/fd/" + name)
+        except OSError:
+            continue
+    return found
+
+
+def shared_files(before: Dict[int, str], ours: Set[int]) -> Iterator[str]:
+    """Descriptors through which children would disturb each other."""
+    for fd, target in sorted(open_files().items()):
+        if fd in ours or before.get(fd) == target:
+            continue
+        if target.startswith("socket:"):
+            yield "a socket is open after collection"
+        elif target == "anon_inode:[eventpoll]":
+            yield "an event loop exists after collection"
+        else:
+            try:
+                with open("/proc/self/fdinfo/%d" % fd) as handle:
+                    flags = int(handle.read().split("flags:")[1].split()[0], 8)
+                regular = os.path.isfile(target) and not target.endswith(".log")
+            except (OSError, IndexError, ValueError):
+                continue
+            # What is only appended to is harmless, and so are logs.
+            if regular and flags & (os.O_WRONLY | os.O_RDWR) and not flags & os.O_APPEND:
+                yield "`%s` is open for writing after collection" % plain(target)
+
+
+def fork_refusals(before: Dict[int, str], ours: Set[int]) -> List[str]:
+    """Why a child forked now would not be what a fresh interpreter is; empty when it would.
+
+    ``before`` are the open files of an earlier time, ``ours`` the descriptors of the agent.
+    """
     if not hasattr(os, "fork"):
         return ["this platform has no fork"]
-    why: List[str] = []
+    why = list(dict.fromkeys(shared_files(before, ours)))
     me = threading.current_thread()
     alive = [t.name for t in threading.enumerate() if t is not me]
     if alive:
@@ -1057,6 +1096,7 @@ class Agent:
         self._foreign_parts = (os.sep + "site-packages" + os.sep, os.sep + ".venv" + os.sep)
         self._basename = os.path.basename
         self._collecting = BEGAN
+        self._files = open_files()
         self._items: List[Any] = []
         self._errors: List[Json] = []
         self.told = False
@@ -1144,7 +1184,7 @@ class Agent:
             return
         self._tell_tests()
         self._random.look()
-        why = fork_refusals()
+        why = fork_refusals(self._files, {self._channel.fd})
         self._channel.send(
             {
                 "t": "collected",

@@ -222,7 +222,7 @@ class Sandbox:
         self.required: bool = bool(ask.get("required"))
         self.why: Optional[str] = None
         self._lower: List[str] = list(ask.get("lower") or [])
-        self._root = root
+        self._root = os.path.realpath(root)
         self._cwd = cwd
         self._uid, self._gid = os.getuid(), os.getgid()
         self._layer: Optional[str] = None
@@ -245,10 +245,10 @@ class Sandbox:
 
     def _obstacle(self, apart: List[str]) -> Optional[str]:
         """What speaks against an overlay, known before trying; ``apart`` must not be hidden by it."""
-        inside = self._root.rstrip(os.sep) + os.sep
-        if os.path.realpath(self._root) == os.sep:
+        inside = self._root + os.sep
+        if self._root == os.sep:
             return "the project is the root of the file system"
-        hidden = [path for path in apart if os.path.realpath(path).startswith(os.path.realpath(inside) + os.sep)]
+        hidden = [path for path in apart if os.path.realpath(path).startswith(inside)]
         if hidden:
             return "`%s` lies inside the project" % plain(hidden[0])
         try:
@@ -441,10 +441,17 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def distributions() -> Dict[str, str]:
-    """Name and version of everything installed, as the folders' names tell: parsing all metadata takes longer."""
+def distributions(root: str) -> Dict[str, str]:
+    """Name and version of everything installed, as the folders' names tell: parsing all metadata takes longer.
+
+    What lies in the tree itself is the project, not its environment.
+    """
     found: Dict[str, str] = {}
+    inside = os.path.realpath(root) + os.sep
     for folder in dict.fromkeys(sys.path):
+        real = os.path.realpath(folder or os.curdir) + os.sep
+        if real.startswith(inside) and "-packages" + os.sep not in real:
+            continue
         try:
             entries = sorted(os.listdir(folder or "."))
         except OSError:
@@ -1392,10 +1399,12 @@ class Loop:
 
 
 def mark_hooks(hookimpl: Callable[..., Any]) -> None:
-    """Marks the hooks that must come first; done late, since pytest is not imported before the sandbox stands."""
-    wrappers = ("cmdline_parse", "load_initial_conftests", "cmdline_main", "runtest_call", "runtest_teardown")
-    for name in ("pytest_" + wrapper for wrapper in wrappers):
-        setattr(Agent, name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, name)))
+    """Marks the hooks whose place matters; done late, since pytest is not imported before the sandbox stands."""
+    for name in ("load_initial_conftests", "runtest_call", "runtest_teardown"):
+        setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, "pytest_" + name)))
+    # Innermost: where another old-style wrapper raises, those around it are never heard again.
+    for name in ("cmdline_parse", "cmdline_main"):
+        setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, trylast=True)(getattr(Agent, "pytest_" + name)))
     # Not `runtest_makereport`: pytest's own, for unittest, must have filled the exception in before.
     for name in ("collection", "report_teststatus", "fixture_setup", "runtest_logreport"):
         setattr(Agent, "pytest_" + name, hookimpl(tryfirst=True)(getattr(Agent, "pytest_" + name)))
@@ -1605,7 +1614,7 @@ def environment(root: str, cwd: str, sandbox: Sandbox) -> Json:
     """The second line: what this interpreter is and has."""
     import pytest
 
-    installed = distributions()
+    installed = distributions(root)
     return {
         "t": "environment",
         "python": platform.python_version(),

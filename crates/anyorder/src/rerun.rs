@@ -62,12 +62,23 @@ pub fn ask(
     jobs: usize,
 ) -> anyhow::Result<Vec<Answer>> {
     let mut answers: Vec<Answer> = probes.iter().map(|_| Answer::default()).collect();
-    let known: HashMap<Key, &RunRecord> = book.reruns().iter().map(|(_, r)| (key_of(r), r)).collect();
+    let mut known: HashMap<Key, Vec<&RunRecord>> = HashMap::new();
+    for (_, record) in book.reruns() {
+        known.entry(key_of(record)).or_default().push(record);
+    }
+    // One order is also run with some of its tests only: a record answers for its own sequence and no other.
+    let find = |task: &Task| {
+        let fits = |record: &&RunRecord| match &task.order {
+            Some(order) => record.order.tests() == order.tests(),
+            None => task.test.is_some() || record.order.len() == maker.suite.len(),
+        };
+        known.get(&key(task)).into_iter().flatten().copied().find(fits)
+    };
     let mut tasks = Vec::new();
     let mut owner = Vec::new();
     for (at, own) in planned.into_iter().enumerate() {
         for task in own {
-            if let Some(record) = known.get(&key(&task)) {
+            if let Some(record) = find(&task) {
                 answers[at].add_run(maker.suite, record, &probes[at].watch);
             } else {
                 tasks.push(task);
@@ -77,13 +88,12 @@ pub fn ask(
     }
     if !tasks.is_empty() && tasks.len() < jobs {
         for task in ahead(&tasks, jobs) {
-            if !known.contains_key(&key(&task)) {
+            if find(&task).is_none() {
                 tasks.push(task);
                 owner.push(None);
             }
         }
     }
-    drop(known);
     if !tasks.is_empty() {
         for (task, record) in sweep::execute(session, maker, tasks, stored, book, out)? {
             if let Some(Some(at)) = owner.get(task) {

@@ -11,7 +11,7 @@ use anyorder_core::verdict::{
 };
 
 use super::check::{CandidateView, EvidenceView, FindingView, NotEvidenceView, SideView, TreeDescription};
-use super::common::{Cost, FailureView, Incomplete, Seen, Witness};
+use super::facts::{Cost, FailureView, Incomplete, Seen, Witness};
 use super::run::{FailureAt, TestView};
 use crate::wording;
 

@@ -3,7 +3,7 @@
 use anyorder_core::model::{OutcomeVector, TestId};
 use anyorder_core::verdict::{Action, Class, Finding, VerdictOutcome};
 
-use super::common::{
+use super::facts::{
     Bound, Cause, Cost, Coverage, Environment, ExecutorView, FailureView, Incomplete, Invocation, OrderView,
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };

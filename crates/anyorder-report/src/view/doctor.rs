@@ -1,6 +1,6 @@
 //! What `anyorder doctor` reports.
 
-use super::common::{Environment, ExecutorView, Project, SandboxView, SwitchedOff};
+use super::facts::{Environment, ExecutorView, Project, SandboxView, SwitchedOff};
 
 /// How well something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyorder_core::verdict::Class;
 
 use super::check::CandidateView;
-use super::common::Cause;
+use super::facts::Cause;
 use super::run::RunView;
 
 impl RunView {

@@ -6,8 +6,8 @@
 
 mod build;
 mod check;
-mod common;
 mod doctor;
+mod facts;
 mod group;
 mod plan;
 mod run;
@@ -17,10 +17,10 @@ pub use build::{Judged, RunOf};
 pub use check::{
     CandidateView, CheckView, EvidenceView, FindingView, NotEvidenceView, SideView, TreeDescription,
 };
-pub use common::{
+pub use doctor::{DoctorRow, DoctorView, Health};
+pub use facts::{
     Bound, Cause, Cost, Coverage, EndingView, Environment, ExecutorView, FailureView, Incomplete, Invocation,
     OrderView, Project, SandboxView, Seen, SwitchedOff, Weakness, Witness,
 };
-pub use doctor::{DoctorRow, DoctorView, Health};
 pub use plan::{PlanOption, PlanView};
 pub use run::{FailureAt, RunView, TestView};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyorder_core::model::OrderLabel;
 
-use super::common::{Bound, Weakness};
+use super::facts::{Bound, Weakness};
 
 /// Another plan that could be had.
 #[derive(Clone, Debug, PartialEq)]

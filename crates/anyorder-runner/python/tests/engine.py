@@ -123,6 +123,8 @@ class Engine:
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(self.config["socket"])
         self._server.listen(64)
+        if self.before is not None:
+            os.chmod(self.config["socket"], 0o777)  # the agent may be somebody else
         self._selector.register(self._server, selectors.EVENT_READ)
         path = self.private / "config.json"
         path.write_text(json.dumps(self.config), encoding="utf-8")

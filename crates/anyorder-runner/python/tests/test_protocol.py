@@ -460,6 +460,21 @@ def test_the_environment_is_told(engine: Engine) -> None:
     assert engine.first("collected")["startup_us"] > 0
 
 
+def test_what_is_installed_decides_the_digest_and_the_project_itself_does_not(engine: Engine) -> None:
+    digests = []
+    for number, installed in enumerate([[], ["project/shop.egg-info"], ["site/other-1.0.dist-info"], ["site/other-1.1.dist-info"]]):
+        other = Engine(engine.folder / str(number), engine.python)
+        try:
+            other.variables["PYTHONPATH"] = str(other.folder / "site")
+            other.write("test_it.py", "def test_a(): pass\n")
+            for name in installed:
+                (other.folder / name).mkdir(parents=True)
+            digests.append(other.collect().first("environment")["distributions"])
+        finally:
+            other.close()
+    assert digests[0] == digests[1] and len(set(digests)) == 3
+
+
 def test_random_numbers_are_as_fresh_as_in_a_fresh_interpreter(engine: Engine) -> None:
     engine.write("test_it.py", "import random\ndef test_a(): open(__import__('os').environ['OUT'], 'w').write(str(random.random()))\n")
     engine.collect()

@@ -232,15 +232,12 @@ def copied_pytest(folder: Path) -> Path:
     target = folder / "packages"
     target.mkdir()
     source = Path(pytest.__file__).parents[1]
-    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
-        if (source / name).exists():
-            shutil.copytree(str(source / name), str(target / name))
-    for name in ("exceptiongroup", "tomli"):
-        if (source / name).is_dir():
-            shutil.copytree(str(source / name), str(target / name))
-    for name in ("py.py", "typing_extensions.py"):
-        if (source / name).exists():
-            shutil.copy(str(source / name), str(target))
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli", "py", "typing_extensions"):
+        for path in [source / name, source / (name + ".py"), *source.glob(name + "-*.dist-info")]:
+            if path.is_dir():
+                shutil.copytree(str(path), str(target / path.name))
+            elif path.exists():
+                shutil.copy(str(path), str(target))
     return target
 
 
@@ -253,7 +250,7 @@ def give(engine: Engine) -> None:
 
 @needs_namespaces
 def test_an_ordinary_user_gets_the_overlay_and_keeps_an_ordinary_users_rights(ordinary: Engine) -> None:
-    fill(ordinary)
+    fill(ordinary, names=("folder", "product", "test_rights.py", "tracked"))
     ordinary.write(
         "test_rights.py",
         """
@@ -276,10 +273,8 @@ def test_an_ordinary_user_gets_the_overlay_and_keeps_an_ordinary_users_rights(or
     ordinary.sandbox("overlay", required=True)
     ordinary.collect("test_it.py", "test_rights.py")
     assert ordinary.first("environment")["sandbox"]["mode"] == "overlay"
-    order = [1, 0]
-    ordinary_letters = [run.letters for run in (ordinary.fork(order), ordinary.fork(order), ordinary.here(order))]
-    # `test_it.py` lists the folder, in which this test file lies too.
-    assert [letters[0] for letters in ordinary_letters] == ["P"] * 3
+    for run in (ordinary.fork([1, 0]), ordinary.fork([0, 1]), ordinary.here([1, 0])):
+        assert run.letters == "PP", run.lines
     assert content(ordinary.root) == before
 
 

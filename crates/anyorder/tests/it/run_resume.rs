@@ -11,14 +11,14 @@ use crate::answer::{Answer, Document};
 use crate::fixture::Project;
 
 /// Four tests of which one depends on order; each takes a little.
-const TESTS: &str = r#"
+const TESTS: &str = r"
 import time
 d = []
 def test_a(): time.sleep(0.05); d.append(1)
 def test_b(): time.sleep(0.05); assert not d
 def test_c(): time.sleep(0.05)
 def test_d(): time.sleep(0.05)
-"#;
+";
 
 const SWEEP: [&str; 7] = ["run", "--orders", "default,alone,seed:1..8", "--jobs", "2", "--format", "json"];
 
@@ -100,7 +100,7 @@ fn a_sweep_that_is_killed_at_any_instant_goes_on_where_it_was() {
             "again" => 10,
             _ => 0,
         };
-        let resumed = document["resumed"].as_u64().unwrap() as usize;
+        let resumed = usize::try_from(document["resumed"].as_u64().unwrap()).unwrap();
         assert!(resumed >= already, "{instant}: {resumed} of {already} orders were kept");
         let ran = answer.err.lines().filter(|l| l.contains(" of 10)")).count();
         assert!(ran + resumed <= 10, "{instant}: {ran} ran though {resumed} were there");

@@ -26,7 +26,7 @@ fn assert_before(run: &[String], a: &str, b: &str) {
 
 #[test]
 fn sequential_groups_of_the_configuration_stay_together_in_their_order() {
-    let tests = (0..8).map(|n| format!("def test_{n}(): pass\n")).collect::<String>();
+    let tests = (0..8).map(|n| format!("def test_{n}(): pass\n")).collect::<Vec<_>>().concat();
     let config = "[[sequential]]\nname = 'a story'\ntests = ['*::test_3', '*::test_5', '*::test_1']\n";
     let project = Project::with(&[("test_it.py", &tests), ("anyorder.toml", config), ("conftest.py", LOG)]);
     let runs = orders_of(&project, 8);
@@ -39,7 +39,7 @@ fn sequential_groups_of_the_configuration_stay_together_in_their_order() {
 
 #[test]
 fn pytest_order_marks_are_kept() {
-    let tests = r#"
+    let tests = r"
 import pytest
 def test_a(): pass
 @pytest.mark.order(2)
@@ -48,7 +48,7 @@ def test_b(): pass
 @pytest.mark.order(1)
 def test_first(): pass
 def test_c(): pass
-"#;
+";
     let project = Project::with(&[("test_it.py", tests), ("conftest.py", LOG)]);
     let runs = orders_of(&project, 5);
     assert_eq!(runs.len(), 6, "{runs:?}");
@@ -59,7 +59,7 @@ def test_c(): pass
 
 #[test]
 fn the_default_order_is_the_one_that_pytest_order_makes() {
-    let tests = r#"
+    let tests = r"
 import pytest
 done = []
 def test_a(): pass
@@ -71,7 +71,7 @@ def test_first(): done.append(1)
 @pytest.mark.order(-1)
 def test_last(): pass
 def test_c(): pass
-"#;
+";
     let project = Project::with(&[("test_it.py", tests), ("conftest.py", LOG)]);
     let log = folder(&project, "log");
     let document = project

@@ -27,6 +27,8 @@ use crate::{cost, rerun};
 pub struct Collected {
     /// Which tree.
     pub tree: Tree,
+    /// What progress calls it; empty where there is only one.
+    pub shown: String,
     /// Digest of its content.
     pub digest: String,
     /// Its interpreter.
@@ -110,7 +112,8 @@ pub fn collect(
         progress.note(ignored);
     }
     let (executor, executor_why) = choose_executor(project.executor(), collection)?;
-    Ok(Collected { tree, digest, session, declared, executor, executor_why })
+    let shown = tree_name(&tree);
+    Ok(Collected { tree, shown, digest, session, declared, executor, executor_why })
 }
 
 /// Runs the plan of a tree, or what an earlier sweep left of it, and tells order from chance.
@@ -139,8 +142,7 @@ pub fn measure(
         stored = begin(false)?;
     }
     let mut book = Book::new(suite.clone(), &labels);
-    let shown = tree_name(&collected.tree);
-    progress.begin(&shown, &labels, suite.len());
+    progress.begin(&collected.shown, &labels, suite.len());
     let reused = take_stored(store, &stored, &mut book, progress)?;
 
     let maker = OrderMaker { suite: &suite, shuffle: settings.shuffle, declared: &collected.declared };

@@ -23,11 +23,15 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => replay::run(&cli.global, &args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "anyorder", &mut io::stdout());
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "anyorder", &mut text);
+            write(&text)?;
             Ok(ExitCode::Clean)
         }
         Command::Man => {
-            clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?;
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut text)?;
+            write(&text)?;
             Ok(ExitCode::Clean)
         }
     }
@@ -44,8 +48,13 @@ fn print(
         Format::Terminal => terminal(&mut text)?,
         Format::Json => json(&mut text)?,
     }
+    write(&text)
+}
+
+/// Writes to standard output, and is content when nobody reads it to its end.
+fn write(text: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(&text).and_then(|()| out.flush()) {
+    match out.write_all(text).and_then(|()| out.flush()) {
         // The reader has gone away, as in `| head`: it has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),

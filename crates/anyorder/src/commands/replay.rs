@@ -10,7 +10,7 @@ use anyorder_runner::tree::PreparedTree;
 use anyorder_runner::{Event, Flow, Listener, RunRequest};
 use anyorder_store::{RunId, Store, read_order_file};
 
-use crate::args::{ExecutorChoice, GlobalArgs, ReplayArgs};
+use crate::args::{ExecutorChoice, Format, GlobalArgs, ReplayArgs};
 use crate::check;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
@@ -23,6 +23,11 @@ const SHORT: usize = 20;
 
 /// Runs the command.
 pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
+    if global.format == Format::Json {
+        return Err(Failed::usage("`replay` has no JSON document")
+            .hint("`anyorder run --orders ORDER --format json` has one")
+            .into());
+    }
     let elsewhere = args.rev.is_some() || args.patch.is_some();
     let project = Project::open(global, &args.suite, if elsewhere { Needs::Git } else { Needs::Folder })?;
     let interpreter = project.interpreter()?;
@@ -53,7 +58,7 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         .map_err(|e| Failed::cannot_measure(format!("could not run the order: {e}")))?;
     progress.finish();
     gather.notes.iter().for_each(|n| progress.note(n));
-    let mut out = anstream::stdout().lock();
+    let mut out = Vec::new();
     for record in &gather.records {
         show(&mut out, &suite, record)?;
     }
@@ -63,6 +68,7 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
             asked.tests().iter().map(|t| anyorder_report::quote(suite.id(*t).raw()).into_owned()).collect();
         writeln!(out, "without anyorder: {python} -m pytest -p no:randomly {}", ids.join(" "))?;
     }
+    super::write(&out)?;
     if let Some(code) = project.watch.exit_code() {
         return Ok(code);
     }

@@ -77,6 +77,32 @@ fn what_cannot_be_replayed_is_refused() {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let project = project();
+    for arguments in
+        [&["replay", "default"] as &[&str], &["man"], &["completions", "zsh"], &["run", "--quick"]]
+    {
+        let mut child = project.anyorder(arguments).env("LOG", folder(&project, "log")).start();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("error"), "{arguments:?}: {said}");
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments:?}: {:?}", output.status);
+    }
+    project.assert_nothing_survives();
+}
+
+#[test]
+fn a_format_that_replay_does_not_have_is_refused() {
+    let project = Project::of_tests("def test_a(): pass\n");
+    project
+        .anyorder(["replay", "default", "--format", "json"])
+        .status(2)
+        .answer()
+        .refuses("no JSON document");
+}
+
+#[test]
 fn a_stored_run_whose_tests_are_gone_is_refused_with_a_hint() {
     let project = Project::of_tests("def test_a(): pass\ndef test_b(): pass\n");
     let document = project.anyorder(["run", "--orders", "seed:1", "--format", "json"]).answer().json();

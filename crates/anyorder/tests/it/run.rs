@@ -115,6 +115,22 @@ fn a_test_with_two_outcomes_in_one_order_is_flaky_and_not_order_sensitive() {
 }
 
 #[test]
+fn a_victim_of_two_polluters_with_a_cleaner_in_the_default_order_is_found() {
+    let tests = r"
+s = set()
+def test_one(): s.add(1)
+def test_two(): s.add(2)
+def test_cleaner(): s.clear()
+def test_victim(): assert s != {1, 2}
+";
+    let project = Project::of_tests(tests);
+    let document = project.anyorder(["run", "--format", "json"]).status(1).answer().json();
+    assert_eq!(document.classes()["test_it.py::test_victim"], "order_sensitive");
+    assert!(document.vectors()["test_it.py::test_victim"].starts_with("PP"));
+    assert_eq!(document["classes"]["stable_pass"], 3);
+}
+
+#[test]
 fn a_suite_that_only_fails_in_every_order_has_nothing_that_depends_on_order() {
     let project = Project::of_tests("def test_a(): assert 0\ndef test_b(): pass\n");
     let answer = project.anyorder(["run", "--quick"]).answer();

@@ -319,7 +319,7 @@ class Sandbox:
             return
         header, powers = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
         try:
-            here = self._getcwd()  # a conftest may have moved while it was imported
+            here = self._getcwd()  # where the suite went while it was imported, if it did
         except OSError:
             here = self._cwd
         try:
@@ -940,11 +940,46 @@ HARMLESS_POOLS = ("openblas", "libiomp", "libomp", "libmkl", "blis", "libtbb")
 HOSTILE_MODULES = ("grpc", "cupy", "pycuda", "numba.cuda.cudadrv.driver", "jaxlib", "tensorflow", "pyspark", "jpype")
 
 
-def fork_refusals() -> List[str]:
-    """Why a child forked now would not be what a fresh interpreter is; empty when it would."""
+def open_files() -> Dict[int, str]:
+    """What each descriptor of this process refers to."""
+    found: Dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
+        try:
+            found[int(name)] = os.readlink("/proc/self/fd/" + name)
+        except OSError:
+            continue
+    return found
+
+
+def shared_files(before: Dict[int, str], ours: Set[int]) -> Iterator[str]:
+    """Descriptors through which children would disturb each other."""
+    for fd, target in sorted(open_files().items()):
+        if fd in ours or before.get(fd) == target:
+            continue
+        if target.startswith("socket:"):
+            yield "a socket is open after collection"
+        elif target == "anon_inode:[eventpoll]":
+            yield "an event loop exists after collection"
+        else:
+            try:
+                with open("/proc/self/fdinfo/%d" % fd) as handle:
+                    flags = int(handle.read().split("flags:")[1].split()[0], 8)
+                regular = os.path.isfile(target) and not target.endswith(".log")
+            except (OSError, IndexError, ValueError):
+                continue
+            # What is only appended to is harmless, and so are logs.
+            if regular and flags & (os.O_WRONLY | os.O_RDWR) and not flags & os.O_APPEND:
+                yield "`%s` is open for writing after collection" % plain(target)
+
+
+def fork_refusals(before: Dict[int, str], ours: Set[int]) -> List[str]:
+    """Why a child forked now would not be what a fresh interpreter is; empty when it would.
+
+    ``before`` are the open files of an earlier time, ``ours`` the descriptors of the agent.
+    """
     if not hasattr(os, "fork"):
         return ["this platform has no fork"]
-    why: List[str] = []
+    why = list(dict.fromkeys(shared_files(before, ours)))
     me = threading.current_thread()
     alive = [t.name for t in threading.enumerate() if t is not me]
     if alive:
@@ -957,9 +992,6 @@ def fork_refusals() -> List[str]:
             mapped = handle.read().decode("utf-8", "replace")
     except OSError:
         native, children, mapped = 0, [], ""
-    shared = sorted({kind for kind in map(_shared_by_fork, _descriptors()) if kind})
-    if shared:
-        why.append("%s open after collection, which all runs would share" % " and ".join(shared))
     if native > 0 and not any(name in mapped for name in HARMLESS_POOLS):
         why.append("%d native threads are alive after collection" % native)
     if children:
@@ -974,28 +1006,6 @@ def fork_refusals() -> List[str]:
         why.append("gevent has patched the standard library")
     why.extend("the module `%s` does not survive a fork" % m for m in HOSTILE_MODULES if m in sys.modules)
     return why
-
-
-def _descriptors() -> List[str]:
-    """What is behind each open descriptor, the engine's connection and standard streams left out."""
-    found: List[str] = []
-    try:
-        numbers = sorted(map(int, os.listdir("/proc/self/fd")))
-    except OSError:
-        return found
-    for number in numbers:
-        try:
-            if 2 < number < 200:
-                found.append(os.readlink("/proc/self/fd/%d" % number))
-        except OSError:
-            continue
-    return found
-
-
-def _shared_by_fork(target: str) -> Optional[str]:
-    if target.startswith("socket:"):
-        return "sockets"
-    return "an event loop's selector" if target == "anon_inode:[eventpoll]" else None
 
 
 class RandomState:
@@ -1118,6 +1128,7 @@ class Agent:
         self._foreign_parts = (os.sep + "site-packages" + os.sep, os.sep + ".venv" + os.sep)
         self._basename = os.path.basename
         self._collecting = BEGAN
+        self._files = open_files()
         self._items: List[Any] = []
         self._errors: List[Json] = []
         self.told = False
@@ -1205,7 +1216,7 @@ class Agent:
             return
         self._tell_tests()
         self._random.look()
-        why = fork_refusals()
+        why = fork_refusals(self._files, {self._channel.fd})
         self._channel.send(
             {
                 "t": "collected",

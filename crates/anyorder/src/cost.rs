@@ -9,7 +9,7 @@ use anyorder_report::terminal;
 use anyorder_report::view::{Bound, PlanOption, PlanView, Weakness};
 
 use crate::book::Book;
-use crate::measure::{Collected, tree_name};
+use crate::measure::Collected;
 use crate::progress::Progress;
 use crate::project::{Project, style_of_progress};
 
@@ -46,7 +46,7 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
     let alone = plan.labels().contains(&OrderLabel::Alone).then(|| share(alone_cost));
     let rest = share(first * u32::try_from(orders.saturating_sub(1)).unwrap_or(u32::MAX));
     Some(PlanView {
-        tree: tree_name(&collected.tree),
+        tree: collected.shown.clone(),
         tests: suite.len(),
         orders: plan.labels().to_vec(),
         first_order: Some(first),

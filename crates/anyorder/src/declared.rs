@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use anyorder_core::model::{Suite, TestIx};
-use anyorder_core::order::{Constraints, Declared as CoreDeclared, Ignored};
+use anyorder_core::model::{Order, OrderLabel, Suite, TestIx};
+use anyorder_core::order::{self, Constraints, Declared as CoreDeclared, Ignored, Shuffle};
 use anyorder_runner::Declared;
 
+use crate::hint::Failed;
 use crate::settings::Sequential;
 
 /// Constraints of a suite.
@@ -18,14 +19,36 @@ pub struct DeclaredOrder {
     /// What a test needs before it even when it runs alone; a marker such as `order(0)` is not in it, since being
     /// first is not the same as being needed.
     pub needed: Constraints,
+    /// What the plugin that sorts by marks would make of the collected order, had it not been switched off; `None`
+    /// where there is none.
+    pub sorted: Option<Constraints>,
     /// How many tests declare something.
     pub tests: usize,
     /// What was declared but cannot be kept, in sentences.
     pub ignored: Vec<String>,
 }
 
-/// Collects the constraints of a suite.
-pub fn collect(suite: &Suite, declared: &[(TestIx, Declared)], sequential: &[Sequential]) -> DeclaredOrder {
+impl DeclaredOrder {
+    /// The full order of a label. `default` is what the runner itself would run: the order of collection, sorted where
+    /// a plugin sorts.
+    pub fn order(&self, label: &OrderLabel, suite: &Suite, shuffle: Shuffle) -> Result<Order, Failed> {
+        match (&self.sorted, label) {
+            (Some(sorted), OrderLabel::Default) => {
+                let tests = sorted.repair(suite.indices().collect());
+                Order::full(label.clone(), tests, suite.len()).map_err(Failed::usage)
+            }
+            _ => order::make(label, suite, shuffle, &self.kept).map_err(Failed::usage),
+        }
+    }
+}
+
+/// Collects the constraints of a suite. `sorts` says whether a plugin was switched off that sorts by marks.
+pub fn collect(
+    suite: &Suite,
+    declared: &[(TestIx, Declared)],
+    sequential: &[Sequential],
+    sorts: bool,
+) -> DeclaredOrder {
     let mut ignored = Vec::new();
     let mut groups: Vec<Vec<TestIx>> = Vec::new();
     for group in sequential {
@@ -50,6 +73,8 @@ pub fn collect(suite: &Suite, declared: &[(TestIx, Declared)], sequential: &[Seq
     needed.extend(numbered.windows(2).filter(|w| w[0].0 != w[1].0).map(|w| (w[0].1, w[1].1)));
     let mut kept = needed.clone();
     kept.extend(first_and_last(suite, &numbered));
+    let marks = declared.iter().any(|(_, d)| d.ordinal.is_some() || !d.before.is_empty());
+    let sorted = (sorts && marks).then(|| Constraints::new(suite.len(), Vec::new(), kept.clone()).0);
 
     let mut concerned: Vec<TestIx> = groups.iter().flatten().copied().collect();
     concerned.extend(declared.iter().filter(|(_, d)| *d != Declared::default()).map(|(t, _)| *t));
@@ -59,7 +84,7 @@ pub fn collect(suite: &Suite, declared: &[(TestIx, Declared)], sequential: &[Seq
     let (kept, refused) = Constraints::new(suite.len(), groups.clone(), kept);
     let (needed, _) = Constraints::new(suite.len(), groups, needed);
     ignored.extend(refused.iter().map(|r| refusal(suite, r)));
-    DeclaredOrder { kept, needed, tests: concerned.len(), ignored }
+    DeclaredOrder { kept, needed, sorted, tests: concerned.len(), ignored }
 }
 
 /// A declaration that is not kept, in a sentence.
@@ -136,6 +161,13 @@ fn dependencies(
                 None => ignored.push(format!("`{}` depends on `{name}`, which is no test", suite.id(*test))),
             }
         }
+        for name in &what.before {
+            match by_name.get(&(file, name.as_str())).or_else(|| anywhere.get(name.as_str())) {
+                Some(after) if after != test => edges.push((*test, *after)),
+                Some(_) => {}
+                None => ignored.push(format!("`{}` goes before `{name}`, which is no test", suite.id(*test))),
+            }
+        }
     }
     edges
 }
@@ -177,7 +209,7 @@ mod tests {
     fn dependencies_are_found_by_name_in_the_same_file_first() {
         let suite = Suite::from_raw_ids(["a.py::T::x", "a.py::T::y", "b.py::x"]);
         let depends = Declared { depends_on: vec!["T::x".into()], ..Declared::default() };
-        let order = collect(&suite, &[(TestIx(1), depends)], &[]);
+        let order = collect(&suite, &[(TestIx(1), depends)], &[], false);
         assert_eq!(order.needed.prerequisites(TestIx(1)), [TestIx(0)]);
         assert_eq!(order.tests, 1);
         assert!(order.ignored.is_empty());
@@ -187,15 +219,25 @@ mod tests {
     fn a_numbered_test_comes_first_but_is_not_needed_by_the_others() {
         let suite = Suite::from_raw_ids(["a", "b", "c"]);
         let first = Declared { ordinal: Some(0), ..Declared::default() };
-        let order = collect(&suite, &[(TestIx(2), first)], &[]);
+        let order = collect(&suite, &[(TestIx(2), first)], &[], false);
         assert!(order.needed.prerequisites(TestIx(0)).is_empty());
         assert_eq!(order.kept.prerequisites(TestIx(0)), [TestIx(2)]);
+    }
+
+    #[test]
+    fn a_test_that_goes_before_another_is_kept_there() {
+        let suite = Suite::from_raw_ids(["a.py::x", "a.py::y"]);
+        let before = Declared { before: vec!["x".into()], ..Declared::default() };
+        let order = collect(&suite, &[(TestIx(1), before)], &[], true);
+        assert_eq!(order.kept.prerequisites(TestIx(0)), [TestIx(1)]);
+        let default = order.order(&OrderLabel::Default, &suite, Shuffle::Mixed).unwrap();
+        assert_eq!(default.tests(), [TestIx(1), TestIx(0)]);
     }
 
     #[test]
     fn a_group_that_matches_nothing_is_said() {
         let suite = Suite::from_raw_ids(["a", "b"]);
         let group = Sequential { name: None, tests: vec!["z*".into()] };
-        assert_eq!(collect(&suite, &[], &[group]).ignored.len(), 1);
+        assert_eq!(collect(&suite, &[], &[group], false).ignored.len(), 1);
     }
 }

@@ -29,6 +29,16 @@ impl Failed {
         Self::new(ExitCode::CannotMeasure, message)
     }
 
+    /// What went wrong, without what to do about it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// The same, with what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {

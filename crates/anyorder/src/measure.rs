@@ -27,6 +27,8 @@ use crate::{cost, rerun};
 pub struct Collected {
     /// Which tree.
     pub tree: Tree,
+    /// What progress calls it; empty where there is only one.
+    pub shown: String,
     /// Digest of its content.
     pub digest: String,
     /// Its interpreter.
@@ -103,12 +105,15 @@ pub fn collect(
         Session::start(SessionConfig { tree: tree.clone(), ..config }, &mut listener, &project.watch.cancel)
             .map_err(|e| start_failed(project, &tree, &e))?;
     let collection = session.collection();
-    let declared = declared::collect(&collection.suite, &collection.declared, &project.settings.sequential);
+    let sorts = collection.switched_off.iter().any(|off| off.what.starts_with("pytest-order"));
+    let declared =
+        declared::collect(&collection.suite, &collection.declared, &project.settings.sequential, sorts);
     for ignored in &declared.ignored {
         progress.note(ignored);
     }
     let (executor, executor_why) = choose_executor(project.executor(), collection)?;
-    Ok(Collected { tree, digest, session, declared, executor, executor_why })
+    let shown = tree_name(&tree);
+    Ok(Collected { tree, shown, digest, session, declared, executor, executor_why })
 }
 
 /// Runs the plan of a tree, or what an earlier sweep left of it, and tells order from chance.
@@ -137,8 +142,7 @@ pub fn measure(
         stored = begin(false)?;
     }
     let mut book = Book::new(suite.clone(), &labels);
-    let shown = tree_name(&collected.tree);
-    progress.begin(&shown, &labels, suite.len());
+    progress.begin(&collected.shown, &labels, suite.len());
     let reused = take_stored(store, &stored, &mut book, progress)?;
 
     let maker = OrderMaker { suite: &suite, shuffle: settings.shuffle, declared: &collected.declared };

@@ -31,7 +31,7 @@ pub struct OrderMaker<'a> {
 impl OrderMaker<'_> {
     /// The full order of a label.
     pub fn full(&self, label: &OrderLabel) -> Result<Order, Failed> {
-        order::make(label, self.suite, self.shuffle, &self.declared.kept).map_err(Failed::usage)
+        self.declared.order(label, self.suite, self.shuffle)
     }
 
     /// One test by itself, after what it declares to need.

@@ -270,6 +270,31 @@ lib.pthread_create(ctypes.byref(thread), None, ctypes.cast(lib.pause, ctypes.c_v
     assert "1 native threads" in refusals(engine, text)
 
 
+def test_what_children_would_share_speaks_against_forking(engine: Engine) -> None:
+    engine.variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    text = """
+import asyncio, logging, socket, sqlite3
+a, b = socket.socketpair()
+loop = asyncio.new_event_loop()
+database = sqlite3.connect("state.db")
+database.execute("create table t (x)")
+handler = logging.FileHandler("harmless.log")
+handler.emit(logging.makeLogRecord({"msg": "x"}))
+reading = open(__file__)
+"""
+    why = refusals(engine, text)
+    assert "socket is open" in why and "event loop" in why and "state.db` is open for writing" in why
+    assert "harmless" not in why and why.count(";") == 2
+
+
+def test_where_the_suite_went_while_it_was_imported_it_stays(engine: Engine) -> None:
+    (engine.root / "inner").mkdir()
+    engine.sandbox("overlay")
+    engine.write("test_it.py", "import os\nos.chdir('inner')\ndef test_a(): assert os.getcwd().endswith('/inner')\n")
+    engine.collect()
+    assert [run.letters for run in engine.both()] == ["P", "P"]
+
+
 def test_numpy_is_no_reason_not_to_fork_and_draws_anew(engine: Engine) -> None:
     pytest.importorskip("numpy")
     text = """

@@ -115,6 +115,17 @@ def test_failures_carry_phase_signature_and_text(engine: Engine) -> None:
     assert "\\udc80" in run.failure(4)["text"]["head"] + run.failure(4)["text"]["tail"]
 
 
+def test_a_failure_of_unittest_is_signed_by_its_own_line(engine: Engine) -> None:
+    engine.write("test_it.py", "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n")
+    assert engine.collect().fork().failure(0)["sig"] == "AssertionError @ test_it.py:self.assertEqual(1, 2)"
+
+
+def test_a_session_that_is_told_to_stop_after_its_last_test_is_complete(engine: Engine) -> None:
+    engine.write("test_it.py", "def test_a(request): request.session.shouldstop = 'enough'\n")
+    for run in engine.collect().both():
+        assert run.letters == "P" and run.end is not None
+
+
 def test_ids_of_any_kind_come_through(engine: Engine) -> None:
     engine.write(
         "test_it.py",
@@ -438,10 +449,12 @@ def test_origins_say_where_project_modules_came_from(engine: Engine) -> None:
     engine.write("src/shop/__init__.py", "")
     engine.write("src/late.py", "")
     engine.write("mine.py", "")
+    engine.write("src/types.py", "")  # the standard library's has that name, and is another module
     engine.write("test_it.py", "import shop, mine\ndef test_a():\n    import late\n")
     engine.variables["PYTHONPATH"] = str(elsewhere)
     run = engine.collect().fork()
     origins = {name: (file, where) for name, file, where in engine.first("collected")["origins"]}
+    assert "types" not in origins
     assert origins["shop"] == (str(elsewhere / "shop" / "__init__.py"), "elsewhere")
     assert origins["mine"] == (str(engine.root / "mine.py"), "tree")
     assert run.end is not None

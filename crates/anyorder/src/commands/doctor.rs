@@ -8,6 +8,7 @@ use anyorder_store::Store;
 use super::short;
 use crate::args::{DoctorArgs, GlobalArgs};
 use crate::exit_code::ExitCode;
+use crate::hint::Failed;
 use crate::project::{Needs, Project, style_of_report};
 use crate::{measure, views};
 
@@ -30,7 +31,7 @@ pub fn run(global: &GlobalArgs, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     match project.interpreter() {
         Err(error) => {
             code = error.code;
-            view.rows.insert(0, bad("interpreter", &error.to_string()));
+            view.rows.insert(0, failed("interpreter", &error));
         }
         Ok(interpreter) => {
             let details =
@@ -50,7 +51,7 @@ pub fn run(global: &GlobalArgs, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             match measure::collect(&project, tree, String::new(), config, &mut progress) {
                 Err(error) => {
                     code = error.code;
-                    view.rows.push(bad("collection", &error.to_string()));
+                    view.rows.push(failed("collection", &error));
                 }
                 Ok(collected) => collection(&mut view, &collected),
             }
@@ -159,6 +160,15 @@ fn good(name: &str, found: &str) -> DoctorRow {
 
 fn bad(name: &str, found: &str) -> DoctorRow {
     row(name, Health::Bad, found)
+}
+
+/// An error: its first line as what was found, the rest as details.
+fn failed(name: &str, error: &Failed) -> DoctorRow {
+    let mut lines = error.message().lines();
+    let mut row = bad(name, lines.next().unwrap_or_default());
+    row.details = lines.filter(|l| !l.trim().is_empty()).map(str::to_owned).collect();
+    row.advice = error.advice().map(str::to_owned);
+    row
 }
 
 fn row(name: &str, health: Health, found: &str) -> DoctorRow {

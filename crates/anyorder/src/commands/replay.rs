@@ -100,7 +100,7 @@ fn wanted(
     }
     if let Ok(label) = args.what.parse::<OrderLabel>() {
         let shuffle = parse_shuffle(args.shuffle.as_deref().or(project.config.shuffle.as_deref()))?;
-        return order::make(&label, suite, shuffle, &collected.declared.kept).map_err(Failed::usage);
+        return collected.declared.order(&label, suite, shuffle);
     }
     if let Some(test) = suite.indices().find(|t| suite.id(*t).to_string() == args.what) {
         return Ok(order::alone(suite, &collected.declared.needed, test));

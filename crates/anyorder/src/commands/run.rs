@@ -26,7 +26,8 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut progress = project.progress();
     let tree = project.checkout.working(project.scratch.path()).map_err(Failed::cannot_measure)?;
     let config = project.session_config(&interpreter.path);
-    let collected = measure::collect(&project, Tree::Patched(None), tree.digest, config, &mut progress)?;
+    let mut collected = measure::collect(&project, Tree::Patched(None), tree.digest, config, &mut progress)?;
+    collected.shown.clear();
     for origin in collected.session.collection().origins.iter().filter(|o| !o.in_tree) {
         progress.note(&format!(
             "`{}` was imported from `{}`, not from this project's folder",

@@ -79,7 +79,7 @@ impl Answer {
         let errors: Vec<String> =
             validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
         assert!(errors.is_empty(), "{errors:#?}");
-        assert_eq!(value["exit_code"].as_i64().map(|c| c as i32), self.status, "{self}");
+        assert_eq!(value["exit_code"].as_i64(), self.status.map(i64::from), "{self}");
         Document(value)
     }
 }
@@ -169,7 +169,7 @@ fn unwrapped(text: &str) -> String {
 fn is_progress(line: &str) -> bool {
     let begins =
         ["collecting", "running ", "replaying ", "base is "].iter().any(|word| line.starts_with(word));
-    let counts = line.contains(" of ") && line.contains(")") && line.contains("  ");
+    let counts = line.contains(" of ") && line.contains(')') && line.contains("  ");
     // What a sweep will cost, said before one that is long; a slow machine makes short ones long.
     let cost = line.starts_with(' ') || line.contains(" orders: about ");
     begins || counts || cost

@@ -86,7 +86,7 @@ fn a_repository_without_a_commit_is_told_so() {
 fn a_revision_that_is_unknown_exits_with_6() {
     let project = Project::of_tests(CLEAN);
     project.anyorder(["check", "--base", "no-such-branch"]).status(6).answer().refuses("no-such-branch");
-    project.anyorder(["check", "--base", "--output=x"]).status(6).answer().refuses("--output=x");
+    project.anyorder(["check", "--base=--output=x"]).status(6).answer().refuses("--output=x");
 }
 
 #[test]

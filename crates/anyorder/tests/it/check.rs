@@ -156,6 +156,6 @@ fn a_null_patch_leaves_the_store_as_the_only_trace() {
     let project = Project::of_tests(CLEAN);
     project.write("test_it.py", format!("{CLEAN}# said\n"));
     project.anyorder(["check", "--quick"]).answer();
-    assert_eq!(project.git(&["status", "--porcelain"]), "M test_it.py");
+    assert_eq!(project.git(&["status", "--porcelain"]), " M test_it.py");
     assert!(fs::metadata(project.root.join(".anyorder/anyorder.db")).unwrap().is_file());
 }

@@ -6,7 +6,7 @@ use crate::run::{FLAKY, folder};
 
 const CLEAN: &str = "def test_a(): pass\ndef test_b(): pass\n";
 
-const PLAN: [&str; 4] = ["--seeds", "3", "--format", "json"];
+const PLAN: [&str; 4] = ["--orders", "default,alone,reverse,seed:1..2", "--format", "json"];
 
 /// Judges the uncommitted change from `before` to `after`.
 #[track_caller]
@@ -96,10 +96,8 @@ const COUPLED: &str = "d = []\ndef test_a(): d.append(1)\ndef test_b(): assert n
 
 #[test]
 fn a_test_that_depended_on_order_before_is_not_the_patchs_fault_and_no_evidence() {
-    for executor in ["fork", "fresh"] {
-        let document = judged_by(executor, COUPLED, &format!("{COUPLED}# said\n"), 0);
-        assert_found(&document, "accept", "pre_existing", "freeze", "test_b");
-    }
+    let document = judged_by("fresh", COUPLED, &format!("{COUPLED}# said\n"), 0);
+    assert_found(&document, "accept", "pre_existing", "freeze", "test_b");
 }
 
 #[test]
@@ -200,9 +198,10 @@ def test_plain(): pass
 fn a_null_patch_on_a_suite_with_coupled_and_flaky_tests_is_accepted_each_time() {
     let project = Project::of_tests(TROUBLED);
     project.write("test_it.py", format!("{TROUBLED}# a comment\n"));
-    for _ in 0..3 {
-        let arguments = ["check", "--fresh-sweeps"];
-        let document = project.anyorder(arguments).args(PLAN).answer().json();
+    for _ in 0..2 {
+        // So many orders that a coin does not fall on one side in all of them.
+        let arguments = ["check", "--fresh-sweeps", "--seeds", "14", "--format", "json"];
+        let document = project.anyorder(arguments).answer().json();
         assert_eq!(document["verdict"], "accept", "{:?}", document.findings());
         assert!(document.words("evidence").contains(&"test_it.py::test_plain"));
     }

@@ -37,14 +37,14 @@ fn project(layout: Layout) -> Project {
 }
 
 /// An environment beside the project that borrows pytest from the tests' own; the project is put into it by `pip
-/// install -e` where pip can, by what that writes where it can't.
+/// install -e` (the borrowed one) where that can be, by what it writes where it can't.
 fn environment(project: &Project, layout: Layout) -> PathBuf {
     let venv = project.beside("venv");
     let run = |program: &Path, arguments: &[&str]| {
         let output = project.program(program).args(arguments).output().unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    assert!(run(&python(), &["-m", "venv", venv.to_str().unwrap()]).0);
+    assert!(run(&python(), &["-m", "venv", "--without-pip", venv.to_str().unwrap()]).0);
     let own = venv.join("bin/python");
     let purelib = ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"];
     let (theirs, packages) = (run(&python(), &purelib).1, PathBuf::from(run(&own, &purelib).1));
@@ -74,7 +74,7 @@ fn assert_base_is_base(layout: Layout, more: &[&str]) {
     let project = project(layout);
     let python = environment(&project, layout);
     let document = project
-        .anyorder(["check", "--quick", "--format", "json"])
+        .anyorder(["check", "--orders", "default", "--format", "json"])
         .args(more)
         .python(Some(&python))
         .status(1)

@@ -81,10 +81,6 @@ impl Project {
         }
     }
 
-    pub(crate) fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.root.join(path)).unwrap()
-    }
-
     /// A path beside the project.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         fs::canonicalize(self.folder.path()).unwrap().join(name)
@@ -145,7 +141,6 @@ impl Project {
             python: Some(python()),
             status: 0,
             notes: false,
-            repository_may_change: false,
         }
     }
 
@@ -201,7 +196,6 @@ pub(crate) struct Call<'p> {
     python: Option<PathBuf>,
     status: i32,
     notes: bool,
-    repository_may_change: bool,
 }
 
 impl Call<'_> {
@@ -220,12 +214,6 @@ impl Call<'_> {
     /// Standard error may say more than progress.
     pub(crate) fn with_notes(mut self) -> Self {
         self.notes = true;
-        self
-    }
-
-    /// The suite itself writes into the project.
-    pub(crate) fn repository_may_change(mut self) -> Self {
-        self.repository_may_change = true;
         self
     }
 
@@ -281,9 +269,7 @@ impl Call<'_> {
         }
         self.project.assert_nothing_survives();
         self.project.assert_scratch_is_empty();
-        if !self.repository_may_change {
-            assert_same_files(&before, &self.project.files());
-        }
+        assert_same_files(&before, &self.project.files());
         answer
     }
 }

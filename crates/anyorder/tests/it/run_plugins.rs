@@ -34,7 +34,7 @@ fn everything_that_disturbs_measuring_is_switched_off_and_named() {
 fn options_on_the_command_line_and_in_the_environment_are_switched_off_too() {
     let project = Project::of_tests(ALL_KINDS);
     let document = project
-        .anyorder(["run", "--quick", "--format", "json", "--", "-n", "2", "--maxfail=1"])
+        .anyorder(["run", "--quick", "--format", "json", "--", "-n", "2", "-x"])
         .env("PYTEST_ADDOPTS", "--reruns 3 --lf")
         .with_plugins()
         .status(1)
@@ -42,7 +42,7 @@ fn options_on_the_command_line_and_in_the_environment_are_switched_off_too() {
         .json();
     let off = document.rows("switched_off");
     let hows: Vec<&str> = off.iter().map(|o| word(&o["how"])).collect();
-    for option in ["-n", "--maxfail", "--reruns", "--lf"] {
+    for option in ["-n", "-x", "--reruns", "--lf"] {
         assert!(hows.iter().any(|how| how.contains(option)), "{option} is not named in {off:?}");
     }
     assert_eq!(document.classes()["test_it.py::test_fails"], "stable_fail");

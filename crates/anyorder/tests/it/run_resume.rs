@@ -11,14 +11,14 @@ use crate::answer::{Answer, Document};
 use crate::fixture::Project;
 
 /// Four tests of which one depends on order; each takes a little.
-const TESTS: &str = r#"
+const TESTS: &str = r"
 import time
 d = []
-def test_a(): time.sleep(0.1); d.append(1)
-def test_b(): time.sleep(0.1); assert not d
-def test_c(): time.sleep(0.1)
-def test_d(): time.sleep(0.1)
-"#;
+def test_a(): time.sleep(0.05); d.append(1)
+def test_b(): time.sleep(0.05); assert not d
+def test_c(): time.sleep(0.05)
+def test_d(): time.sleep(0.05)
+";
 
 const SWEEP: [&str; 7] = ["run", "--orders", "default,alone,seed:1..8", "--jobs", "2", "--format", "json"];
 
@@ -80,8 +80,7 @@ fn assert_same_but_for_times(resumed: &Document, undisturbed: &Document, project
 #[test]
 fn a_sweep_that_is_killed_at_any_instant_goes_on_where_it_was() {
     let expected = undisturbed();
-    for instant in ["collecting", "running the default order", "(1 of 10)", "(3 of 10)", "(6 of 10)", "again"]
-    {
+    for instant in ["running the default order", "(3 of 10)", "(7 of 10)", "again"] {
         let project = Project::of_tests(TESTS);
         let mut child = project.anyorder(SWEEP).start();
         let rest = wait_for(&mut child, instant);
@@ -96,13 +95,12 @@ fn a_sweep_that_is_killed_at_any_instant_goes_on_where_it_was() {
         let answer = project.anyorder(SWEEP).args(["--resume"]).status(1).answer();
         let document = answer.json();
         let already: usize = match instant {
-            "(1 of 10)" => 1,
             "(3 of 10)" => 3,
-            "(6 of 10)" => 6,
+            "(7 of 10)" => 7,
             "again" => 10,
             _ => 0,
         };
-        let resumed = document["resumed"].as_u64().unwrap() as usize;
+        let resumed = usize::try_from(document["resumed"].as_u64().unwrap()).unwrap();
         assert!(resumed >= already, "{instant}: {resumed} of {already} orders were kept");
         let ran = answer.err.lines().filter(|l| l.contains(" of 10)")).count();
         assert!(ran + resumed <= 10, "{instant}: {ran} ran though {resumed} were there");
@@ -189,14 +187,14 @@ fn the_second_interrupt_does_not_wait_for_a_test() {
 
 #[test]
 fn a_check_that_is_killed_goes_on_where_it_was_by_itself() {
-    let judge = ["check", "--seeds", "4", "--jobs", "2", "--format", "json"];
+    let judge = ["check", "--seeds", "2", "--jobs", "2", "--format", "json"];
     let planted = || {
         let project = Project::of_tests(&TESTS.replace("; d.append(1)", ""));
         project.write("test_it.py", TESTS);
         project
     };
     let undisturbed = planted().anyorder(judge).status(1).answer().json();
-    for instant in ["base  seed:1 ", "patched  seed:1 ", "replaying"] {
+    for instant in ["base  seed:1 ", "replaying"] {
         let project = planted();
         let mut child = project.anyorder(judge).start();
         let rest = wait_for(&mut child, instant);

@@ -86,5 +86,5 @@ Where to look next
   what was run, and kept     $scratch/shop/.anyorder/
   the same order once more   cd '$scratch/shop' && '$anyorder' replay seed:1
   the whole plan, one tree   cd '$scratch/shop' && '$anyorder' run
-  what the words mean        README.md, "What the verdict means"
+  what the words mean        docs/verdict.md
 END

@@ -240,6 +240,7 @@ pub fn candidate_view(trial: &Trial<'_>, verdict: &Verdict) -> CandidateView {
     failures.extend(trial.base.book.failures().iter().cloned());
     let name = trial.name.clone().unwrap_or_else(|| match trial.untracked {
         0 => "working tree".to_owned(),
+        1 => "working tree, 1 untracked file included".to_owned(),
         n => format!("working tree, {n} untracked files included"),
     });
     let judged = Judged {

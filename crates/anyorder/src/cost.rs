@@ -32,7 +32,8 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
     let first = book.columns().iter().find(|c| c.label == OrderLabel::Default && c.over)?.wall;
     let jobs = project.settings.jobs;
     let suite = book.matrix().suite();
-    let fork = Duration::from_millis(8);
+    // A fork, its sandbox and its end, on two cores; the test itself comes on top.
+    let fork = Duration::from_millis(20);
     let count = u32::try_from(suite.len()).unwrap_or(u32::MAX);
     let alone_cost = first + fork * count;
     let share = |time: Duration| time / u32::try_from(jobs).unwrap_or(1).max(1);

@@ -61,10 +61,14 @@ impl Project {
         let (config, path) = settings::load(&cwd, checkout.root())?;
         let settings = SuiteSettings::resolve(suite, &config, path);
         let base = env_vars::scratch().unwrap_or_else(std::env::temp_dir);
-        let scratch = tempfile::Builder::new().prefix("anyorder-").tempdir_in(&base).map_err(|e| {
-            Failed::cannot_measure(format!("could not make a scratch folder in `{}`: {e}", base.display()))
+        let scratch =
+            tempfile::Builder::new().prefix("ao-").rand_bytes(5).tempdir_in(&base).map_err(|e| {
+                Failed::cannot_measure(format!(
+                    "could not make a scratch folder in `{}`: {e}",
+                    base.display()
+                ))
                 .hint(format!("name another place with {}", env_vars::SCRATCH))
-        })?;
+            })?;
         let watch = Watch::start().context("could not watch for signals")?;
         Ok(Self {
             cwd,

@@ -56,7 +56,7 @@ impl Drop for Folder {
 
 fn private(parent: &Path) -> io::Result<TempDir> {
     let only_me = std::fs::Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix("anyorder-").permissions(only_me).tempdir_in(parent)
+    tempfile::Builder::new().prefix("s").rand_bytes(5).permissions(only_me).tempdir_in(parent)
 }
 
 /// Removes a folder and all in it, also where a test took permissions away. What cannot be removed stays.

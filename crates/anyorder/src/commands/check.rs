@@ -114,6 +114,9 @@ fn candidates(
     for (at, patch) in args.patch.iter().enumerate() {
         let scratch = folder(project, &format!("patch-{at}"))?;
         let path = project.cwd.join(patch);
+        if !path.exists() {
+            return Err(Failed::usage(format!("there is no patch file `{}`", patch.display())).into());
+        }
         let tree = checkout.with_patch(base, &path, &scratch).map_err(Failed::cannot_measure)?;
         trees.push((Some(name_of(patch, &args.patch)), tree));
     }
@@ -136,7 +139,7 @@ fn folder(project: &Project, name: &str) -> anyhow::Result<std::path::PathBuf> {
 }
 
 /// The table of the verdict, with what the configuration changes.
-fn rules(config: &ConfigFile) -> Result<Rules, Failed> {
+pub fn rules(config: &ConfigFile) -> Result<Rules, Failed> {
     let mut rules = Rules::default();
     for (finding, action) in &config.verdict {
         let unknown = |what: &str, word: &str, near: Option<&str>| {

@@ -20,6 +20,8 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let project = Project::open(global, &args.suite, Needs::Folder)?;
     let plan = PlanSettings::resolve(&args.plan, &project.config)?;
+    // A run has no verdict; a mistake in the table is better told now than at the next check.
+    super::check::rules(&project.config)?;
     let interpreter = project.interpreter()?;
     let mut store = stores::open(&project.store_dir())?;
     let mut store = store.lock().map_err(Failed::cannot_measure)?;

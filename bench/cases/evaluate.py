@@ -4,7 +4,8 @@
 
 DIR is what prepare.py made. Further arguments go to `anyorder run` (such as `--deep` or `--executor fresh`). A known test counts as
 found when its class is `order_sensitive`; one that is `flaky`, or missing from the suite, is said by name. A clean suite counts as
-clean when there is nothing of either class. The answers of each run are kept in DIR/answers/.
+clean when there is nothing of either class. What the project's own .anyorder
+held is removed first; the answers of each run are kept in DIR/answers/.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +30,9 @@ def measure(entry: Entry, anyorder: Path, extra: list[str], answers: Path, limit
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ANYORDER"))}
     env.update({"VIRTUAL_ENV": str(venv), "PATH": f"{venv / 'bin'}{os.pathsep}{env.get('PATH', os.defpath)}"})
     command = [str(anyorder), "run", "--quiet", "--format", "json", "--python", entry["python"], *extra, "--", *entry["pytest_args"]]
+    store = Path(entry["dir"]) / ".anyorder"
+    if store.exists():
+        shutil.rmtree(store)
     began = time.monotonic()
     with (answers / f"{entry['name']}.stderr").open("w", encoding="utf-8") as errors:
         try:

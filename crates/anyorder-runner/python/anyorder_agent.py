@@ -35,6 +35,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, No
 
 BEGAN = time.monotonic_ns()
 PROTOCOL = 1
+# The engine's value of PYTHONDONTWRITEBYTECODE; any other is the user's own.
+UNLESS_OVERLAID = "anyorder"
 Json = Dict[str, Any]
 
 # Exit codes, which nobody trusts: only the end marker means that a run finished.
@@ -1097,6 +1099,8 @@ class Powers:
         self.select, self.signal, self.set_wakeup_fd = select.select, signal.signal, signal.set_wakeup_fd
         self.getsignal = signal.getsignal
         self.collect, self.freeze = gc.collect, getattr(gc, "freeze", lambda: None)
+        self.unfreeze = getattr(gc, "unfreeze", lambda: None)
+        self.open, self.unlink, self.dup2, self.fstat = os.open, os.unlink, os.dup2, os.fstat
         self.catch_warnings, self.simplefilter = warnings.catch_warnings, warnings.simplefilter
         self.seed = random.seed
         self.getline = linecache.getline
@@ -1258,16 +1262,37 @@ class Agent:
         if self._sandbox.required and self._sandbox.mode != "overlay":
             self._channel.send({"t": "internal", "text": excerpt(self._sandbox.why or "no sandbox", self._limit)})
             self._powers.exit(EXIT_NO_SANDBOX)
-        # pytest captures into one file, whose position all children would share.
         capture = session.config.pluginmanager.getplugin("capturemanager")
-        if hasattr(capture, "stop_global_capturing"):
-            capture.stop_global_capturing()
-            capture.start_global_capturing()
-            capture.suspend_global_capture()
+        if hasattr(capture, "resume_global_capture"):
+            self._own_capture_files(capture, command["dir"])
+
+    def _own_capture_files(self, capture: Any, folder: str) -> None:
+        """Puts other files behind pytest's captured streams: all children would share the position of the template's.
+
+        The stream objects stay, since a suite may have kept them while it was imported.
+        """
+        powers = self._powers
+        capture.resume_global_capture()
+        for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+            try:
+                number = stream.fileno()
+                if not stat.S_ISREG(powers.fstat(number).st_mode):
+                    continue
+                path = "%s/captured-%s" % (folder.rstrip("/"), name)
+                own = powers.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                powers.unlink(path)
+                powers.dup2(own, number, False)
+                powers.close(own)
+            except (OSError, ValueError, AttributeError):  # captured in memory, or not at all
+                continue
+        # Only now do the descriptors 1 and 2 lead there.
+        capture.suspend_global_capture()
 
     def run(self, session: Any, command: Json) -> int:
         """Runs one order in this process. The exit code, which nobody trusts."""
         self._prepare(session, command)
+        # Frozen objects are unseen by `gc.get_referrers` and never collected, unlike in a fresh interpreter.
+        self._powers.unfreeze()
         channel, clock = self._channel, self._clock
         indices = command["order"]
         items = [self._items[index] for index in indices]
@@ -1587,6 +1612,10 @@ def main(path: str) -> int:
     os.makedirs(own, mode=0o700)
     sandbox = Sandbox(ask, root, cwd, [own, config["socket"]])
     sandbox.enter(own)
+    if sandbox.mode == "overlay" and os.environ.get("PYTHONDONTWRITEBYTECODE") == UNLESS_OVERLAID:
+        # What is written into the tree vanishes with the run, and some suites look for their byte code.
+        del os.environ["PYTHONDONTWRITEBYTECODE"]
+        sys.dont_write_bytecode = False
     channel = Channel(config["socket"], config["token"], {"role": "main"})
 
     def give_up(what: str, text: str) -> int:

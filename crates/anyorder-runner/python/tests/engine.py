@@ -129,7 +129,8 @@ class Engine:
         path = self.private / "config.json"
         path.write_text(json.dumps(self.config), encoding="utf-8")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_", "ANYORDER_"))}
-        environment = dict(inherited, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1", **self.variables)
+        fixed = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**inherited, **fixed, **self.variables}
         self.process = subprocess.Popen(
             [self.python, str(AGENT), str(path)],
             cwd=self.config["cwd"],

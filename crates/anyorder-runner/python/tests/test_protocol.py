@@ -516,3 +516,25 @@ def test_reseeding_gives_each_test_the_same_numbers(engine: Engine) -> None:
     engine.config["reseed"] = 5
     engine.write("test_it.py", "import random\ndef test_a(): assert random.random() == random.Random(5).random()\ntest_b = test_a\n")
     assert engine.collect().fork().letters == "PP"
+
+
+def test_what_a_suite_kept_from_its_import_is_the_same_in_a_child(engine: Engine) -> None:
+    engine.write(
+        "test_it.py",
+        """
+        import gc, sys
+        OUT, ERR = sys.stdout, sys.stderr
+        class Kept: pass
+        KEPT = Kept()
+        HOLDER = [KEPT]
+        def test_streams(capfd):
+            assert OUT is not None and ERR is not None
+        def test_streams_are_those_of_the_import():
+            assert OUT is sys.stdout and ERR is sys.stderr
+            print("shown")
+        def test_referrers():
+            assert any(r is HOLDER for r in gc.get_referrers(KEPT))
+        """,
+    )
+    engine.collect("test_it.py")
+    assert [run.letters for run in engine.both()] == ["PPP", "PPP"]

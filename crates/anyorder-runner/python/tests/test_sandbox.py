@@ -286,3 +286,24 @@ def test_a_file_that_could_not_be_copied_up_rules_an_overlay_out(ordinary: Engin
     os.chown(str(foreign), NOBODY, 12345)
     os.chmod(ordinary.private, 0o777)
     degraded(ordinary, "foreign", "cannot map")
+
+
+@needs_namespaces
+def test_byte_code_is_written_where_it_vanishes(engine: Engine) -> None:
+    engine.write("helping.py", "VALUE = 1\n")
+    engine.write(
+        "test_it.py",
+        """
+        import os, sys
+        def test_a():
+            import helping
+            assert not sys.dont_write_bytecode and "PYTHONDONTWRITEBYTECODE" not in os.environ
+            assert os.path.exists(helping.__cached__)
+        """,
+    )
+    engine.variables["PYTHONDONTWRITEBYTECODE"] = "anyorder"
+    before = content(engine.root)
+    engine.sandbox("overlay", required=True)
+    engine.collect("test_it.py")
+    assert [run.letters for run in engine.both()] == ["P", "P"]
+    assert content(engine.root) == before

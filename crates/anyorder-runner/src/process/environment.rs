@@ -46,7 +46,9 @@ pub(crate) fn environment(
 ) -> Vec<(OsString, OsString)> {
     let mut all: BTreeMap<OsString, OsString> =
         base.iter().filter(|(name, _)| !is_removed(name)).cloned().collect();
-    let fixed = [("PYTHONHASHSEED", hash_seed.to_string()), ("PYTHONDONTWRITEBYTECODE", "1".to_owned())];
+    let fixed = [("PYTHONHASHSEED", hash_seed.to_string())];
+    // Any text means yes; the agent takes this one back where writing does no harm, and leaves the user's own.
+    all.entry("PYTHONDONTWRITEBYTECODE".into()).or_insert_with(|| "anyorder".into());
     let extra = extra.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in extra.chain(fixed).chain(marker.variables()) {
         all.insert(name.into(), value.into());
@@ -89,7 +91,7 @@ mod tests {
             ("DB", "x"),
             ("PATH", "/bin"),
             ("PYTEST_ADDOPTS", "-q"),
-            ("PYTHONDONTWRITEBYTECODE", "1"),
+            ("PYTHONDONTWRITEBYTECODE", "anyorder"),
             ("PYTHONHASHSEED", "7"),
         ];
         assert_eq!(all, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));

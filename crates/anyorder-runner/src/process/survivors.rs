@@ -136,18 +136,29 @@ fn orphans() -> Vec<i32> {
     let own = own();
     found.retain(|pid| !own.contains(pid));
     drop(own);
-    let session = rustix::process::getsid(None).ok();
+    let session = session_of("self");
     found.retain(|pid| {
-        let theirs = Pid::from_raw(*pid).and_then(|p| rustix::process::getsid(Some(p)).ok());
+        let theirs = session_of(&pid.to_string());
         theirs.is_some() && theirs != session
     });
     found
 }
 
-fn is_dead(pid: i32) -> bool {
-    let Ok(stat) = fs_err::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+/// The fields of a process's `stat` from its state on; `None` when there is no such process.
+fn stat_of(process: &str) -> Option<String> {
+    let stat = fs_err::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name in parentheses may hold anything; the state follows the last one.
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+    stat.rsplit_once(')').map(|(_, rest)| rest.to_owned())
+}
+
+/// The session of a process. It is 0 where its leader is outside our namespace of process ids, as for the first command
+/// of a container: no number that `rustix` can hold, hence not asked of `getsid`.
+fn session_of(process: &str) -> Option<i32> {
+    stat_of(process)?.split_ascii_whitespace().nth(3)?.parse().ok()
+}
+
+fn is_dead(pid: i32) -> bool {
+    stat_of(&pid.to_string()).is_none_or(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 fn name_of(pid: i32) -> String {

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 use crate::answer::Answer;
 use crate::processes;
 
+/// What makes `unshare` start a program as a container would.
+const CONTAINER: [&str; 5] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// The interpreter that the tests were told to use; it has pytest and the plugins of `tests/requirements.txt`.
@@ -141,7 +144,19 @@ impl Project {
             python: Some(python()),
             status: 0,
             notes: false,
+            contained: false,
         }
+    }
+
+    #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
+    /// Whether this machine lets us make a container; a test that needs one says so where it does not.
+    pub(crate) fn can_contain(&self) -> bool {
+        let tried = self.program("unshare").args(CONTAINER).arg("true").output();
+        let can = tried.is_ok_and(|output| output.status.success());
+        if !can {
+            eprintln!("not run: this machine allows no namespace of process ids");
+        }
+        can
     }
 
     /// All files of the project but the store.
@@ -196,6 +211,7 @@ pub(crate) struct Call<'p> {
     python: Option<PathBuf>,
     status: i32,
     notes: bool,
+    contained: bool,
 }
 
 impl Call<'_> {
@@ -235,8 +251,18 @@ impl Call<'_> {
         self
     }
 
+    /// The command is the first process of a namespace of its own, as a container's entry point is.
+    pub(crate) fn in_a_container(mut self) -> Self {
+        self.contained = true;
+        self
+    }
+
     fn command(&self) -> Command {
-        let mut command = self.project.program(env!("CARGO_BIN_EXE_anyorder"));
+        let program = env!("CARGO_BIN_EXE_anyorder");
+        let mut command = self.project.program(if self.contained { "unshare" } else { program });
+        if self.contained {
+            command.args(CONTAINER).arg(program);
+        }
         let mut arguments = self.arguments.clone();
         let suite = ["run", "check", "replay", "doctor"];
         if let Some(python) = &self.python

@@ -182,3 +182,18 @@ def test_b(): pass
     }
     assert!(started.elapsed().as_secs() < 100);
 }
+
+#[test]
+fn the_first_process_of_a_container_measures_and_cleans_up_like_any_other() {
+    let project = Project::of_tests(
+        "import subprocess\n\
+         def test_a(): subprocess.Popen(['sleep', '300'])\n\
+         def test_b(): subprocess.Popen(['sleep', '300'], start_new_session=True)\n",
+    );
+    if !project.can_contain() {
+        return;
+    }
+    let call = project.anyorder(["run", "--orders", "default,reverse", "--format", "json"]).with_notes();
+    let document = call.in_a_container().answer().json();
+    assert_eq!(document.vectors()["test_it.py::test_b"], "PP");
+}

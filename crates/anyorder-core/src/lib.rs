@@ -2,12 +2,13 @@
 //!
 //! Orders, statistics, verdict: pure functions and state machines over the vocabulary in [`model`]. This crate
 //! must not know files, processes, clocks, environments or wire formats; whatever it needs is an argument.
-//! Modules import leftwards only: `model → order, stats → verdict`.
+//! Modules import leftwards only: `model → order, stats → search → verdict`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod model;
 pub mod order;
+pub mod search;
 pub mod stats;
 pub mod verdict;

@@ -9,7 +9,7 @@ compile_error!("anyorder runs suites on Unix systems only: its channel to the in
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyorder_core::model::{Executor, Order, RunRecord, Suite, TestIx, TestResult};
+use anyorder_core::model::{Executor, Order, PeekAt, RunRecord, Suite, TestIx, TestResult};
 
 mod agent;
 mod cancel;
@@ -40,6 +40,8 @@ pub struct RunRequest {
     pub attempt: u32,
     /// Which executor; `Fork` needs [`Collection::fork_refused`] to be empty.
     pub executor: Executor,
+    /// Tests to be run in children of their own in the middle of it; only with `Fork`. Sorted by `after`.
+    pub peeks: Vec<PeekAt>,
 }
 
 /// What the agent found when it collected.

@@ -288,6 +288,7 @@ mod tests {
             ending: Ending::Completed,
             wall: Duration::from_secs(3),
             fixture_setups: None,
+            peeks: Vec::new(),
         };
         pack(&run)
     }

@@ -329,6 +329,7 @@ impl Runner {
             ending,
             wall: Duration::ZERO,
             fixture_setups: None,
+            peeks: Vec::new(),
         }
     }
 

@@ -95,7 +95,8 @@ fn the_core_imports_leftwards_only() {
         ("model", &[] as &[&str]),
         ("order", &["model"]),
         ("stats", &["model"]),
-        ("verdict", &["model", "order", "stats"]),
+        ("search", &["model", "order", "stats"]),
+        ("verdict", &["model", "order", "stats", "search"]),
     ]);
     let base = root().join("crates/anyorder-core/src");
     let mut modules = BTreeSet::new();

@@ -11,5 +11,5 @@ mod suite;
 pub use matrix::{Matrix, OutcomeVector};
 pub use order::{Order, OrderError, OrderLabel, ParseOrderError, Seed};
 pub use outcome::{Outcome, Phase};
-pub use run::{Ending, Excerpt, Executor, Failure, RunRecord, Signature, TestResult, Tree};
+pub use run::{Ending, Excerpt, Executor, Failure, Peek, PeekAt, RunRecord, Signature, TestResult, Tree};
 pub use suite::{Suite, SuiteError, TestId, TestInfo, TestIx};

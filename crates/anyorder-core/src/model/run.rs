@@ -117,6 +117,24 @@ impl Ending {
     }
 }
 
+/// Where in a run a test is to be peeked at: after so many tests of the order, in a child of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeekAt {
+    /// How many tests of the order have run before it: 0 to the order's length.
+    pub after: usize,
+    /// The test.
+    pub test: TestIx,
+}
+
+/// What a test did in a child that was forked in the middle of a run; the run went on as if it had not been.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peek {
+    /// How many tests of the order had run before.
+    pub after: usize,
+    /// What came of it; absent when the run ended first.
+    pub result: TestResult,
+}
+
 /// One run: exactly one [`TestResult`] for each test of its order, in executed order, absent ones last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
@@ -134,6 +152,8 @@ pub struct RunRecord {
     pub wall: Duration,
     /// How many fixtures were set up, where the runner counts them.
     pub fixture_setups: Option<u32>,
+    /// One entry for each peek that was asked for, in the sequence in which they were.
+    pub peeks: Vec<Peek>,
 }
 
 impl RunRecord {

@@ -43,6 +43,7 @@ fn record(suite: &Suite, label: &OrderLabel, letters: &str, attempt: u32, execut
         ending: Ending::Completed,
         wall: Duration::from_secs(1),
         fixture_setups: None,
+        peeks: Vec::new(),
     }
 }
 

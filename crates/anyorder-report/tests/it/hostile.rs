@@ -241,6 +241,7 @@ fn every_name_makes_well_formed_xml() {
         ending: Ending::Completed,
         wall: Duration::ZERO,
         fixture_setups: None,
+        peeks: Vec::new(),
     };
     let xml = junit::write(&record, &suite);
     let holdable = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{fffd}' | '\u{10000}'..);

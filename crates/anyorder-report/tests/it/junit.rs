@@ -116,6 +116,7 @@ fn every_outcome_has_its_element() {
         ending: Ending::Crashed { culprit: Some(TestIx(7)), how: "killed by signal 11".into() },
         wall: Duration::from_millis(2500),
         fixture_setups: None,
+        peeks: Vec::new(),
     };
     let (attributes, cases) = read(&write(&record, &suite));
     let attribute = |key: &str| attributes.iter().find(|(k, _)| k == key).unwrap().1.as_str();

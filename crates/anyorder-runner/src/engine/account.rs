@@ -180,8 +180,16 @@ impl Account {
             }
         }
         let fixture_setups = self.end.as_ref().and_then(|e| e.fixtures);
-        let record =
-            RunRecord { order, attempt, executor, results: self.results, ending, wall, fixture_setups };
+        let record = RunRecord {
+            order,
+            attempt,
+            executor,
+            results: self.results,
+            ending,
+            wall,
+            fixture_setups,
+            peeks: Vec::new(),
+        };
         if record.is_accounted() {
             return Ok((record, reported));
         }

@@ -206,7 +206,8 @@ impl Store {
             return Err(broken(&format_args!("test {} is not in the suite", test.0)));
         }
         let executor = executor_of(&executor)?;
-        let record = RunRecord { order, attempt, executor, results, ending, wall, fixture_setups };
+        let record =
+            RunRecord { order, attempt, executor, results, ending, wall, fixture_setups, peeks: Vec::new() };
         if record.is_accounted() {
             Ok(record)
         } else {

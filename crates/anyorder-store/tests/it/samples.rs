@@ -62,6 +62,7 @@ pub(crate) fn run(label: OrderLabel, tests: &[u32], suite: &Suite) -> RunRecord 
         ending: Ending::Completed,
         wall: Duration::from_millis(20),
         fixture_setups: Some(3),
+        peeks: Vec::new(),
     }
 }
 

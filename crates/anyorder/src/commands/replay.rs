@@ -49,8 +49,13 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         ExecutorChoice::Auto | ExecutorChoice::Fresh => Executor::Fresh,
     };
     progress.activity(&format!("replaying {} of {} tests", asked.label(), asked.len()));
-    let mut requests =
-        (0..args.times).map(|n| RunRequest { run: u64::from(n), order: asked.clone(), attempt: n, executor });
+    let mut requests = (0..args.times).map(|n| RunRequest {
+        run: u64::from(n),
+        order: asked.clone(),
+        attempt: n,
+        executor,
+        peeks: Vec::new(),
+    });
     let mut gather = Gather { records: Vec::new(), notes: Vec::new() };
     collected
         .session

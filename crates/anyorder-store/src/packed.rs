@@ -261,6 +261,7 @@ mod tests {
                 ending: ending.clone(),
                 wall: Duration::from_micros(wall),
                 fixture_setups,
+                peeks: Vec::new(),
             };
             let back = unpack(&pack(&run)).unwrap();
             prop_assert_eq!(back, Unpacked { order: tests, results, ending, wall: Duration::from_micros(wall), fixture_setups });

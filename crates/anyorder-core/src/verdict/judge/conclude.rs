@@ -8,12 +8,13 @@ use super::super::class::{ClassWitness, Kind, Observation};
 use super::super::finding::{Action, Finding};
 use super::super::probe::Side;
 use super::super::witness::{
-    Arm, ArmRow, Judgement, Note, Replays, SideData, Verdict, VerdictOutcome, Witness,
+    Arm, ArmRow, Judgement, Note, Replays, SideData, StarCover, Verdict, VerdictOutcome, Witness,
 };
 use super::Judge;
 use super::arms::Decision;
 use super::book::{Key, Scope};
 use super::cause::{Traits, causes};
+use super::short;
 use super::triage::{Candidate, Plan};
 use super::view::View;
 
@@ -52,6 +53,11 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
         silent,
         replays: replays(judge),
         undecided,
+        sequences: judge.sequences.clone(),
+        star: StarCover {
+            covered: judge.input.star.covered.clone(),
+            left_out: judge.input.star.left_out.clone(),
+        },
     }
 }
 
@@ -82,7 +88,7 @@ fn follow_culprits(judge: &Judge, decided: &mut [(&Candidate, Decision)]) {
 }
 
 fn judgement(judge: &Judge, candidate: &Candidate, decision: Decision) -> Option<Judgement> {
-    let witness = witness(judge, candidate)?;
+    let witness = witness(judge, candidate, decision.shown.as_ref())?;
     let (base, patched) = (View(&judge.input.base), View(&judge.input.patched));
     let side = |view: View<'_>, ix: Option<TestIx>| {
         let ix = ix?;
@@ -118,10 +124,15 @@ fn judgement(judge: &Judge, candidate: &Candidate, decision: Decision) -> Option
 }
 
 /// Everything observed of a candidate in its failing order and in a passing one, on both trees.
-fn witness(judge: &Judge, candidate: &Candidate) -> Option<Witness> {
-    let (failing, passing) = orders(judge, candidate);
+fn witness(judge: &Judge, candidate: &Candidate, shown: Option<&OrderLabel>) -> Option<Witness> {
+    let (full, mut passing) = orders(judge, candidate);
+    let mut failing = full.clone();
+    match &candidate.plan {
+        Plan::NewCoupled { failing: OrderLabel::Alone, .. } => passing = shown.cloned().or(passing),
+        _ => failing = shown.cloned().or(failing),
+    }
     let mut rows = Vec::new();
-    let labels: BTreeSet<&OrderLabel> = failing.iter().chain(&passing).collect();
+    let labels: BTreeSet<&OrderLabel> = failing.iter().chain(&full).chain(&passing).collect();
     for label in labels {
         for arm in [Arm::BaseFull, Arm::BaseCommon, Arm::PatchedCommon, Arm::PatchedFull] {
             rows.extend(ArmRow::new(arm, label.clone(), observations(judge, candidate, arm, label)));
@@ -175,6 +186,9 @@ fn observations(judge: &Judge, candidate: &Candidate, arm: Arm, label: &OrderLab
     let Some(ix) = ix else { return Vec::new() };
     let full = matches!(arm, Arm::BaseFull | Arm::PatchedFull);
     let mut all = if full { view.observations(label, ix) } else { Vec::new() };
+    if arm == Arm::PatchedFull {
+        all.extend(short::seen_by_star(&judge.input.star, label));
+    }
     for (key, _) in judge.book.done().filter(|(k, _)| k.side == side && k.label == *label) {
         if full == matches!(key.scope, Scope::All | Scope::Alone) {
             all.extend(judge.book.observations(key, &candidate.id));

@@ -42,6 +42,9 @@ pub struct RunRequest {
     pub executor: Executor,
     /// Tests to be run in children of their own in the middle of it; only with `Fork`. Sorted by `after`.
     pub peeks: Vec<PeekAt>,
+    /// Modules (dotted names) to import in the run's process before its first test, one after the other. A run whose import
+    /// fails has crashed without a culprit, and says which import it was.
+    pub imports: Vec<String>,
 }
 
 /// What the agent found when it collected.

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyorder_core::model::{Excerpt, Tree};
+use anyorder_core::model::{Excerpt, TestIx, Tree};
 
 use crate::engine::Engine;
 use crate::{Cancel, Collection, Listener, RunSource};
@@ -241,6 +241,24 @@ pub enum EngineError {
     ForkRefused {
         /// Which run.
         run: u64,
+    },
+    /// Peeks were asked of an interpreter of its own.
+    #[error(
+        "run {run} asks for peeks, which need the fork executor; run each test after its sequence instead"
+    )]
+    PeeksNeedFork {
+        /// Which run.
+        run: u64,
+    },
+    /// A peek at a place or of a test that does not exist.
+    #[error("run {run} asks to peek at test {} after {after} tests, which it does not have", test.0)]
+    NoSuchPeek {
+        /// Which run.
+        run: u64,
+        /// The place.
+        after: usize,
+        /// The test.
+        test: TestIx,
     },
     /// A run's number is in use already.
     #[error("run {run} was asked for twice")]

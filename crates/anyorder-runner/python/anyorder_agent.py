@@ -1183,6 +1183,12 @@ class Until:
 def owner_of(finalizer: Any) -> Any:
     """The fixture or node that a finalizer of pytest belongs to."""
     function = getattr(finalizer, "func", finalizer)
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            if hasattr(cell.cell_contents, "cached_result"):  # pytest 7.0 closes over the fixture
+                return cell.cell_contents
+        except ValueError:
+            continue
     return getattr(function, "__self__", function)
 
 

@@ -205,7 +205,7 @@ impl Engine {
             (Line::Message(message), Owner::Host(host)) => self.host_message(host, message),
             (Line::Message(Message::Internal(text)), Owner::Run(run)) => self.internal(run, text),
             (Line::Message(Message::ImportFailed { module, text }), Owner::Run(run)) => {
-                self.import_failed(run, &module, text);
+                self.import_failed(run, &module, &text);
             }
             (Line::Message(Message::Internal(text)), Owner::Peek(run, number)) => {
                 self.peek_internal(run, number, text);
@@ -294,7 +294,7 @@ impl Engine {
             }
             Message::ImportFailed { module, text } => {
                 if let Some(run) = self.hosts.get(&id).and_then(|h| h.run) {
-                    self.import_failed(run, &module, text);
+                    self.import_failed(run, &module, &text);
                 }
             }
             Message::Hello(_)
@@ -333,18 +333,14 @@ impl Engine {
     }
 
     fn internal(&mut self, run: u64, text: anyorder_core::model::Excerpt) {
-        if let Some(run) = self.runs.get_mut(&run).filter(|r| r.is_heard())
-            && let Some(account) = &mut run.account
-        {
+        if let Some(account) = self.runs.get_mut(&run).and_then(super::Run::heard) {
             account.internal(text);
         }
     }
 
-    fn import_failed(&mut self, run: u64, module: &str, text: anyorder_core::model::Excerpt) {
-        if let Some(run) = self.runs.get_mut(&run).filter(|r| r.is_heard())
-            && let Some(account) = &mut run.account
-        {
-            account.import_failed(module, &text);
+    fn import_failed(&mut self, run: u64, module: &str, text: &anyorder_core::model::Excerpt) {
+        if let Some(account) = self.runs.get_mut(&run).and_then(super::Run::heard) {
+            account.import_failed(module, text);
         }
     }
 

@@ -87,6 +87,11 @@ impl Run {
         self.stop.is_none()
     }
 
+    /// Its account, while records count.
+    pub(crate) fn heard(&mut self) -> Option<&mut Account> {
+        if self.is_heard() { self.account.as_mut() } else { None }
+    }
+
     /// Tells it to end. `group` leads its processes.
     pub(crate) fn end(&mut self, reason: StopReason, group: Option<i32>, grace: Duration, now: Instant) {
         if self.stop.is_none() {

@@ -562,6 +562,14 @@ class Origins:
         parts = real.split(self._sep)
         return not {"site-packages", "dist-packages", ".venv"}.intersection(parts[self._root.count(self._sep) :])
 
+    def holds(self, module: Any) -> bool:
+        """Whether a module was loaded from a file of the tree."""
+        path = getattr(module, "__file__", None)
+        try:
+            return type(path) is str and self._inside(path)
+        except Exception:  # what a suite puts among the modules is without bounds
+            return False
+
     def _standard(self, path: str) -> bool:
         """Whether it is of the standard library: a file `src/types.py` of the project is another module."""
         return path.startswith(self._library) and "-packages" not in path[len(self._library) :]
@@ -1419,6 +1427,8 @@ class Agent:
         self._files = open_files()
         self._items: List[Any] = []
         self._errors: List[Json] = []
+        self._imports: List[Tuple[str, List[str]]] = []
+        self._only: Optional[List[str]] = config.get("only")
         self.told = False
         # The running test: its worst outcome, what is told of that, what its last phase raised, and the lines held back.
         self._letter = ""
@@ -1456,6 +1466,9 @@ class Agent:
                 self.broken("usage", "`%s` runs no test" % spelling)
                 raise pytest.UsageError("`%s` runs no test" % spelling)
         self._neutraliser.options(config)
+        if self._only is not None:
+            # Ids begin with paths relative to pytest's root folder. What the user named still decides which folder that is.
+            config.args[:] = [os.path.join(str(config.rootpath), path) for path in self._only]
         outcome: Any = yield
         self._failed_to_start(outcome.excinfo)
 
@@ -1473,6 +1486,20 @@ class Agent:
 
     def pytest_collection(self, session: Any) -> None:
         self._neutraliser.plugins(session.config)
+
+    def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        """Notes what the collection of a test file imports from the tree."""
+        import pytest
+
+        if not isinstance(collector, pytest.File) or isinstance(collector, pytest.Package):
+            yield
+            return
+        before = set(sys.modules)
+        yield
+        new = [name for name in list(sys.modules) if name not in before]
+        ours = [plain(name) for name in new if self._origins.holds(sys.modules.get(name))]
+        if ours:
+            self._imports.append((plain(collector.nodeid), ours))
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
@@ -1524,6 +1551,7 @@ class Agent:
                 "rootdir": plain(str(session.config.rootpath)),
                 "fork": {"safe": not why, "why": why},
                 "origins": self._origins.loaded(),
+                "imports": self._imports,
             }
         )
         Server(self, self._channel, self._powers, session).serve()
@@ -1857,7 +1885,7 @@ class Loop:
 
 def mark_hooks(hookimpl: Callable[..., Any]) -> None:
     """Marks the hooks whose place matters; done late, since pytest is not imported before the sandbox stands."""
-    for name in ("load_initial_conftests", "runtest_call", "runtest_teardown"):
+    for name in ("load_initial_conftests", "make_collect_report", "runtest_call", "runtest_teardown"):
         setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, "pytest_" + name)))
     # Innermost: where another old-style wrapper raises, those around it are never heard again.
     for name in ("cmdline_parse", "cmdline_main"):

@@ -64,6 +64,9 @@ pub struct Collection {
     pub sandbox: SandboxState,
     /// Project modules and where they were loaded from.
     pub origins: Vec<Origin>,
+    /// For each test file the modules of the tree (dotted names, in the sequence of their import) that nobody had imported before
+    /// it was collected. Files whose collection imported nothing new are not there.
+    pub imports: Vec<(String, Vec<String>)>,
     /// From the start of the interpreter to the start of collection.
     pub startup: Duration,
     /// Collection itself.

@@ -25,6 +25,9 @@ pub struct SessionConfig {
     pub tree: Tree,
     /// The user's arguments to pytest.
     pub pytest_args: Vec<String>,
+    /// Collect these test files and no others: what stands before the first `::` of ids. The user's arguments count but for
+    /// the files and folders among them.
+    pub only: Option<Vec<String>>,
     /// What shall keep runs apart.
     pub sandbox: SandboxAsk,
     /// Set where the tree lives in a git worktree instead of at the project's path.
@@ -61,6 +64,7 @@ impl SessionConfig {
             root,
             tree: Tree::Base,
             pytest_args: Vec::new(),
+            only: None,
             sandbox: SandboxAsk::default(),
             remap: None,
             env: Vec::new(),

@@ -89,6 +89,7 @@ class Engine:
             "remap": None,
             "text_limit": 2000,
             "env": {},
+            "only": None,
             "sequential": [],
             "reseed": None,
         }

@@ -143,6 +143,8 @@ pub(crate) struct Collected {
     pub(crate) fork: ForkSafety,
     #[serde(default)]
     pub(crate) origins: Vec<(String, PathBuf, String)>,
+    #[serde(default)]
+    pub(crate) imports: Vec<(String, Vec<String>)>,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]

@@ -42,6 +42,9 @@ pub struct RunRequest {
     pub executor: Executor,
     /// Tests to be run in children of their own in the middle of it; only with `Fork`. Sorted by `after`.
     pub peeks: Vec<PeekAt>,
+    /// Modules (dotted names) to import in the run's process before its first test, one after the other. A run whose import
+    /// fails has crashed without a culprit, and says which import it was.
+    pub imports: Vec<String>,
 }
 
 /// What the agent found when it collected.
@@ -61,6 +64,9 @@ pub struct Collection {
     pub sandbox: SandboxState,
     /// Project modules and where they were loaded from.
     pub origins: Vec<Origin>,
+    /// For each test file the modules of the tree (dotted names, in the sequence of their import) that nobody had imported before
+    /// it was collected. Files whose collection imported nothing new are not there.
+    pub imports: Vec<(String, Vec<String>)>,
     /// From the start of the interpreter to the start of collection.
     pub startup: Duration,
     /// Collection itself.

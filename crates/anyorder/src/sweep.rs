@@ -125,7 +125,14 @@ impl RunSource for Queue<'_> {
         };
         let run = self.next;
         self.next += 1;
-        Some(RunRequest { run, order, attempt: task.attempt, executor: task.executor, peeks: Vec::new() })
+        Some(RunRequest {
+            run,
+            order,
+            attempt: task.attempt,
+            executor: task.executor,
+            peeks: Vec::new(),
+            imports: Vec::new(),
+        })
     }
 }
 

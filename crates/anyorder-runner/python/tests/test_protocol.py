@@ -538,3 +538,33 @@ def test_what_a_suite_kept_from_its_import_is_the_same_in_a_child(engine: Engine
     )
     engine.collect("test_it.py")
     assert [run.letters for run in engine.both()] == ["PPP", "PPP"]
+
+
+def test_what_each_test_file_imports_from_the_tree_is_told(engine: Engine) -> None:
+    engine.write("shop/__init__.py", "")
+    engine.write("shop/basket.py", "import json, shop.prices\n")
+    engine.write("shop/prices.py", "")
+    engine.write("shop/late.py", "")
+    engine.write("seen.py", "")
+    engine.write("conftest.py", "import seen\n")
+    engine.write("test_one.py", "import seen, shop.basket\ndef test_a(): import shop.late\n")
+    engine.write("test_two.py", "import shop.basket, sched\ndef test_b(): pass\n")
+    engine.write("tests/__init__.py", "")
+    engine.write("tests/test_three.py", "import shop.late\ndef test_c(): pass\n")
+    told = dict(map(tuple, engine.collect("test_one.py", "test_two.py", "tests").first("collected")["imports"]))
+    assert set(told) == {"test_one.py", "test_two.py", "tests/test_three.py"}
+    assert set(told["test_one.py"]) == {"test_one", "shop", "shop.basket", "shop.prices"}
+    assert told["test_two.py"] == ["test_two"]
+    assert set(told["tests/test_three.py"]) - {"tests"} == {"tests.test_three", "shop.late"}
+
+
+def test_a_session_of_some_files_only_leaves_the_rest_of_the_arguments_alone(engine: Engine) -> None:
+    engine.write("pytest.ini", "[pytest]\ntestpaths = tests\n")
+    for name in "abc":
+        engine.write("tests/%s/test_%s.py" % (name, name), "def test_x(): pass\ndef test_y(): pass\n")
+    engine.write("tests/conftest.py", "import pytest\n@pytest.fixture(autouse=True)\ndef f(): pass\n")
+    engine.config["cwd"] = str(engine.root / "tests")
+    engine.config["only"] = ["tests/c/test_c.py", "tests/a/test_a.py"]
+    engine.collect("a", "b", "c", "-k", "test_x")
+    assert sorted(item["id"] for item in engine.items) == ["tests/a/test_a.py::test_x", "tests/c/test_c.py::test_x"]
+    assert engine.fork().letters == "PP"

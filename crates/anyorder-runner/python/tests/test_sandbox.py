@@ -67,6 +67,9 @@ def check(engine: Engine) -> None:
     for run in (engine.fork(), engine.fork()):
         assert run.letters == "P", run.lines
         assert run.hello["sandbox"] == {"mode": "overlay", "why": None}
+    run = engine.fork(peeks=[(0, 0), (0, 0)])
+    assert (run.letters, run.peeked) == ("P", "PP"), [peek.lines for peek in run.peeks.values()]
+    assert all(peek.hello["sandbox"] == {"mode": "overlay", "why": None} for peek in run.peeks.values())
     assert engine.here().letters == "P"
     assert content(engine.root) == before
 
@@ -273,6 +276,9 @@ def test_an_ordinary_user_gets_the_overlay_and_keeps_an_ordinary_users_rights(or
     ordinary.sandbox("overlay", required=True)
     ordinary.collect("test_it.py", "test_rights.py")
     assert ordinary.first("environment")["sandbox"]["mode"] == "overlay"
+    run = ordinary.fork([1], peeks=[(0, 0), (0, 1), (1, 0), (1, 0)])
+    assert (run.letters, run.peeked) == ("P", "PPPP"), [peek.lines for peek in run.peeks.values()]
+    assert {peek.hello["sandbox"]["mode"] for peek in run.peeks.values()} == {"overlay"}
     for run in (ordinary.fork([1, 0]), ordinary.fork([0, 1]), ordinary.here([1, 0])):
         assert run.letters == "PP", run.lines
     assert content(ordinary.root) == before

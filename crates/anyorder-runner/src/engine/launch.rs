@@ -99,6 +99,7 @@ impl Engine {
             "root": text(&config.root)?,
             "cwd": text(&config.cwd)?,
             "pytest_args": config.pytest_args,
+            "only": config.only,
             "sandbox": { "mode": mode, "required": required, "lower": lower, "scratch": text(scratch)? },
             "remap": remap,
             "text_limit": config.text_limit,

@@ -3,5 +3,6 @@
 mod cost;
 mod fixture;
 mod misbehaving;
+mod peeks;
 mod pytest;
 mod sweep;

@@ -55,6 +55,7 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         attempt: n,
         executor,
         peeks: Vec::new(),
+        imports: Vec::new(),
     });
     let mut gather = Gather { records: Vec::new(), notes: Vec::new() };
     collected

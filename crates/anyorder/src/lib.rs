@@ -7,6 +7,7 @@
 mod args;
 mod artefacts;
 mod book;
+mod budget;
 mod check;
 mod clock;
 mod commands;

@@ -216,7 +216,14 @@ fn take_stored(
 fn tasks(book: &Book, executor: Executor) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (at, column) in book.columns().iter().enumerate().filter(|(_, c)| !c.over) {
-        let task = |test| Task { label: column.label.clone(), test, order: None, attempt: 0, executor };
+        let task = |test| Task {
+            label: column.label.clone(),
+            test,
+            order: None,
+            peeks: Vec::new(),
+            attempt: 0,
+            executor,
+        };
         if column.label == OrderLabel::Alone {
             tasks.extend(book.missing(at).map(|test| task(Some(test))));
         } else {

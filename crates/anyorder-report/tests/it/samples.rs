@@ -54,6 +54,7 @@ pub(crate) fn seen(order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen
         fresh: 0,
         common_only: false,
         run: run.map(str::to_owned),
+        tests: Vec::new(),
         flags: Vec::new(),
     }
 }

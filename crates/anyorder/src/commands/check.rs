@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyorder_core::model::Tree;
+use anyorder_core::model::{OrderLabel, Tree};
 use anyorder_core::verdict::{Action, Finding, Rules, VerdictOutcome};
 use anyorder_report::view::{CandidateView, CheckView};
 use anyorder_report::{json, terminal};
@@ -11,6 +11,7 @@ use anyorder_runner::tree::{PreparedTree, Rev};
 use anyorder_store::{CheckRecord, LockedStore};
 
 use crate::args::{CheckArgs, GlobalArgs};
+use crate::budget::Budget;
 use crate::check::{self, Trial};
 use crate::clock;
 use crate::exit_code::ExitCode;
@@ -63,7 +64,22 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
         stop_if_interrupted(&project, &patched, &mut progress)?;
         let patch = args.patch.get(at).map(|p| p.display().to_string());
         let rules = rules.clone();
-        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules, name, patch, rev: &rev };
+        let suite =
+            base.book.columns().iter().find(|c| c.label == OrderLabel::Default && c.over).map(|c| c.wall);
+        let budget = Budget::begin(args.budget, suite);
+        let star = !args.no_star;
+        let mut trial = Trial {
+            base: &mut base,
+            patched,
+            changed,
+            untracked,
+            rules,
+            name,
+            patch,
+            rev: &rev,
+            star,
+            budget,
+        };
         let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;

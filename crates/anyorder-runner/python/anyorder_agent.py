@@ -1228,7 +1228,8 @@ def owner_of(finalizer: Any) -> Any:
 class Aside:
     """Forks children in the middle of a run, so that the run itself notices nothing.
 
-    While the run waits for such a child, signals wait as well, but for SIGTERM; the SIGCHLD of the child is taken off.
+    While the run waits for such a child, signals wait as well, but for SIGTERM; the SIGCHLD of the child is taken off, and
+    the timer behind SIGALRM stands still.
     What the child leaves behind is ended: its process group, and on Linux every orphan of it.
     """
 
@@ -1244,6 +1245,8 @@ class Aside:
         self._block, self._set = signal.SIG_BLOCK, signal.SIG_SETMASK
         self._died, self._signal, self._code = os.WIFSIGNALED, os.WTERMSIG, os.WEXITSTATUS
         self._adopt = adoption()
+        self._set_timer, self._timer_kind = signal.setitimer, signal.ITIMER_REAL
+        self._timer = (0.0, 0.0)
         self._signals_before: Set[Any] = set()
         self._children_before: Set[int] = set()
 
@@ -1273,12 +1276,12 @@ class Aside:
         parent = powers.getpid()
         self._children_before = self._children()
         self._signals_before = self._mask(self._block, self._held_back)
+        self._timer = self._set_timer(self._timer_kind, 0)
         self._adopt(True)
         try:
             pid = self._forked(powers.fork)
         except BaseException:
-            self._adopt(False)
-            self._mask(self._set, self._signals_before)
+            self._go_on()
             raise
         try:
             powers.setpgid(pid, pid)
@@ -1326,11 +1329,16 @@ class Aside:
                         continue
             return found
         finally:
-            self._adopt(False)
             if self._take is not None and signal.SIGCHLD not in self._signals_before:
                 while signal.SIGCHLD in self._pending() and self._take({signal.SIGCHLD}, 0) is not None:
                     continue
-            self._mask(self._set, self._signals_before)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._adopt(False)
+        if self._timer[0]:
+            self._set_timer(self._timer_kind, *self._timer)
+        self._mask(self._set, self._signals_before)
 
     def _end(self, send: Callable[[int, int], None], pid: int) -> None:
         try:

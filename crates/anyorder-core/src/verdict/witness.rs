@@ -1,5 +1,7 @@
 //! A verdict, and what shows each of its findings.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Executor, OrderLabel, OutcomeVector, Signature, TestId};
 
 use super::class::{Class, Kind, Observation};
@@ -168,6 +170,8 @@ pub enum Note {
     SkippedOnPatched,
     /// Not collected on the patched tree.
     GoneOnPatched,
+    /// Judged by what was found about this test: same file, same failure in the same orders.
+    SameAs(TestId),
     /// Its class on this tree was not settled by reruns.
     ClassUnsettled(Side),
 }
@@ -254,4 +258,17 @@ pub struct Verdict {
     pub replays: Replays,
     /// How many findings were left undecided because the replays ended.
     pub undecided: usize,
+    /// The short orders that witnesses name, each with its tests in sequence.
+    pub sequences: BTreeMap<OrderLabel, Vec<TestId>>,
+    /// The touched tests that were put before and behind all others, and those that were not.
+    pub star: StarCover,
+}
+
+/// Around which tests the star sweep was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StarCover {
+    /// These were put before and behind all others.
+    pub covered: Vec<TestId>,
+    /// These were not.
+    pub left_out: Vec<TestId>,
 }

@@ -23,6 +23,7 @@ import random
 import re
 import select
 import shlex
+import shutil
 import signal
 import stat
 import sys
@@ -244,6 +245,11 @@ class Sandbox:
         self._uid, self._gid = os.getuid(), os.getgid()
         # The layers that the tree is made of, topmost first; empty until the first overlay stands.
         self._layers: List[str] = []
+        # A short path for temporary files, the same in each run: sockets have a limit. ``temporary`` is set while it is in use.
+        short: Optional[str] = ask.get("short")
+        if short and (os.path.realpath(short) + os.sep).startswith(self._root.rstrip(os.sep) + os.sep):
+            short = None
+        self._short, self.temporary = short, ""
         self._stat, self._chown, self._removexattr = os.stat, os.chown, getattr(os, "removexattr", None)
         self._open, self._write, self._close = os.open, os.write, os.close
         self._mkdir, self._chdir, self._getcwd, self._symlink = os.mkdir, os.chdir, os.getcwd, os.symlink
@@ -330,10 +336,10 @@ class Sandbox:
             self._put("/proc/self/gid_map", "%d %d 1" % (self._gid, self._gid))
         self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
 
-    def enter(self, folder: str, also: Tuple[str, ...] = ()) -> None:
+    def enter(self, folder: str, also: Tuple[str, ...] = (), temporary: Optional[str] = None) -> None:
         """Mounts an upper layer for this process. ``folder`` is a private, existing one for mount points.
 
-        Each folder of ``also`` gets one as well.
+        Each folder of ``also`` gets one as well. The folder ``temporary`` appears at the short path, where there is one.
         """
         if self.mode != "overlay":
             return
@@ -349,6 +355,7 @@ class Sandbox:
             try:
                 self._namespaces()
                 self._mount(folder, also)
+                self._shorten(temporary)
             finally:
                 self._libc.capset(header, powers)
                 self._chdir(os.sep)
@@ -405,6 +412,12 @@ class Sandbox:
             at = "%d-" % number
             self._fill(at, path)
             self._overlay(at, path, [path])
+
+    def _shorten(self, temporary: Optional[str]) -> None:
+        if temporary is None or self._short is None:
+            return
+        made = self._libc.mount(os.fsencode(temporary), os.fsencode(self._short), None, _MS_BIND, None)
+        self.temporary = self._short if made == 0 else ""
 
     def _overlay(self, at: str, path: str, *choices: List[str]) -> None:
         """Mounts an overlay at a path, of the first choice of lower layers, topmost first, that the kernel takes."""
@@ -564,9 +577,12 @@ class Origins:
 
     def holds(self, module: Any) -> bool:
         """Whether a module was loaded from a file of the tree."""
-        path = getattr(module, "__file__", None)
+        return self.holds_file(getattr(module, "__file__", None))
+
+    def holds_file(self, path: Any) -> bool:
+        """Whether a path leads into the tree."""
         try:
-            return type(path) is str and self._inside(path)
+            return type(path) is str and path.startswith(self._sep) and self._inside(path)
         except Exception:  # what a suite puts among the modules is without bounds
             return False
 
@@ -789,8 +805,9 @@ class Neutraliser:
         if hasattr(config.option, "no_cov"):
             config.option.no_cov = True
         self._look(config)
+        asked = {setting.destination: getattr(config.option, setting.destination, setting.neutral) for setting in SETTINGS}
         for destination, neutral, spellings, owner, takes_value in SETTINGS:
-            value = getattr(config.option, destination, neutral)
+            value = asked[destination]  # as it was: several spellings may stand for one option
             if value == neutral or not (owner == "pytest" or owner in self._present):
                 continue
             setattr(config.option, destination, neutral)
@@ -1157,6 +1174,14 @@ class Powers:
         self.open, self.unlink, self.dup2, self.fstat = os.open, os.unlink, os.dup2, os.fstat
         self.catch_warnings, self.simplefilter = warnings.catch_warnings, warnings.simplefilter
         self.seed = random.seed
+        # Where temporary files go by themselves; anything else is the suite's own choice.
+        self.usual_folders: Tuple[Optional[str], ...] = (None,)
+        try:
+            self.usual_folders += (tempfile.gettempdir(),)
+        except OSError:  # there is no place for any
+            pass
+        tempfile.tempdir = None
+        self.usual_variable = os.environ.get("TMPDIR")
         self.getline = linecache.getline
         self.die_with = death_with_parent()
         self.dump_later = faulthandler.register if hasattr(faulthandler, "register") else None
@@ -1203,7 +1228,8 @@ def owner_of(finalizer: Any) -> Any:
 class Aside:
     """Forks children in the middle of a run, so that the run itself notices nothing.
 
-    While the run waits for such a child, signals wait as well, but for SIGTERM; the SIGCHLD of the child is taken off.
+    While the run waits for such a child, signals wait as well, but for SIGTERM; the SIGCHLD of the child is taken off, and
+    the timer behind SIGALRM stands still.
     What the child leaves behind is ended: its process group, and on Linux every orphan of it.
     """
 
@@ -1219,6 +1245,8 @@ class Aside:
         self._block, self._set = signal.SIG_BLOCK, signal.SIG_SETMASK
         self._died, self._signal, self._code = os.WIFSIGNALED, os.WTERMSIG, os.WEXITSTATUS
         self._adopt = adoption()
+        self._set_timer, self._timer_kind = signal.setitimer, signal.ITIMER_REAL
+        self._timer = (0.0, 0.0)
         self._signals_before: Set[Any] = set()
         self._children_before: Set[int] = set()
 
@@ -1248,12 +1276,12 @@ class Aside:
         parent = powers.getpid()
         self._children_before = self._children()
         self._signals_before = self._mask(self._block, self._held_back)
+        self._timer = self._set_timer(self._timer_kind, 0)
         self._adopt(True)
         try:
             pid = self._forked(powers.fork)
         except BaseException:
-            self._adopt(False)
-            self._mask(self._set, self._signals_before)
+            self._go_on()
             raise
         try:
             powers.setpgid(pid, pid)
@@ -1301,11 +1329,16 @@ class Aside:
                         continue
             return found
         finally:
-            self._adopt(False)
             if self._take is not None and signal.SIGCHLD not in self._signals_before:
                 while signal.SIGCHLD in self._pending() and self._take({signal.SIGCHLD}, 0) is not None:
                     continue
-            self._mask(self._set, self._signals_before)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._adopt(False)
+        if self._timer[0]:
+            self._set_timer(self._timer_kind, *self._timer)
+        self._mask(self._set, self._signals_before)
 
     def _end(self, send: Callable[[int, int], None], pid: int) -> None:
         try:
@@ -1438,6 +1471,8 @@ class Agent:
         self._fixtures = 0
         self._reseed = config.get("reseed")
         # Peeks that are still to come, and the one that this process is for; time spent on them while a test ran.
+        self._isdir, self._copytree = os.path.isdir, shutil.copytree
+        self._temporary = ""
         self._threads, self._import = threading.active_count, importlib.import_module
         self._aside, self._open_files = Aside(self._powers), OpenFiles()
         self._job: Json = {}
@@ -1475,8 +1510,24 @@ class Agent:
     def _failed_to_start(self, excinfo: Any) -> None:
         if excinfo:
             error = excinfo[1]
+            if type(error).__name__ == "ConftestImportFailure":
+                return self._conftest_failed(error)
             usage = type(error).__name__ == "UsageError"
             self.broken("usage", plain(str(error)) if usage else described(error))
+
+    def _conftest_failed(self, error: Any) -> None:
+        """Tells of a `conftest.py` that could not be imported, as of any module that cannot be collected."""
+        if self.told:
+            return
+        self.told = True
+        cause = getattr(error, "cause", None) or error.excinfo[1]
+        walk = found = cause.__traceback__
+        while walk is not None and not self._origins.holds_file(walk.tb_frame.f_code.co_filename):
+            walk = walk.tb_next
+        text = "".join(traceback.format_exception(type(cause), cause, walk or found))
+        path = os.path.relpath(str(error.path), os.path.realpath(self._ask["root"]))
+        failed = {"id": plain(path), "text": excerpt(plain(text), self._limit)}
+        self._channel.send({"t": "collect_failed", "errors": [failed]})
 
     def pytest_configure(self, config: Any) -> None:
         self._neutraliser.markers(config)
@@ -1577,7 +1628,8 @@ class Agent:
     def become_child(self, session: Any, command: Json) -> None:
         """Gives a forked child its own sandbox, random numbers, captured output and connection."""
         self._random.restore()
-        self._sandbox.enter(command["dir"])
+        self._sandbox.enter(command["dir"], temporary=self._temporary_folder(command))
+        self._own_cache(session.config, command["dir"])
         hello = {"role": "run", "run": command["run"], "sandbox": self._sandbox.state()}
         template, self._channel = self._channel, Channel(self._ask["socket"], self._ask["token"], hello)
         self._powers.close(template.fd)
@@ -1587,6 +1639,20 @@ class Agent:
         capture = session.config.pluginmanager.getplugin("capturemanager")
         if hasattr(capture, "resume_global_capture"):
             self._own_capture_files(capture, command["dir"])
+
+    def _own_cache(self, config: Any, folder: str) -> None:
+        """Gives a child a cache of pytest's of its own, which begins as its parent's."""
+        cache = getattr(config, "cache", None)
+        old = getattr(cache, "_cachedir", None)
+        if cache is None or old is None:
+            return
+        new = folder.rstrip("/") + "/cache"
+        try:
+            if self._isdir(str(old)):
+                self._copytree(str(old), new, symlinks=True)
+        except Exception:  # a test may have replaced what copying needs
+            pass
+        cache._cachedir = type(old)(new)
 
     def _own_capture_files(self, capture: Any, folder: str) -> None:
         """Puts other files behind pytest's captured streams: all children would share the position of the template's.
@@ -1705,16 +1771,16 @@ class Agent:
         self._powers.mkdir(folder, 0o700)
         covered: Tuple[str, ...] = ()
         if self._sandbox.mode == "overlay":
-            temporary = run["dir"].rstrip("/") + "/tmp"
-            self._sandbox.enter(folder, (temporary,))
+            self._sandbox.enter(folder, also=(self._temporary,))
             if self._sandbox.mode == "overlay":
-                covered = (self._inside, temporary)
+                covered = (self._inside, self._temporary)
         hello = {"role": "peek", "run": run["run"], "peek": peek.number, "sandbox": self._sandbox.state()}
         self._channel = self._channel.successor(hello)
         if self._sandbox.required and self._sandbox.mode != "overlay":
             self._channel.send({"t": "internal", "text": excerpt(self._sandbox.why or "no sandbox", self._limit)})
             self._powers.exit(EXIT_NO_SANDBOX)
         self._open_files.part(folder, covered, self._channel.fd)
+        self._own_cache(session.config, folder)
         self._due, self._peeking, self._paused = [], peek, 0
         setup, until = session._setupstate, Until(self._items[peek.test])
         tear_down = setup.teardown_exact
@@ -1784,16 +1850,26 @@ class Agent:
         self._channel.send({"t": "internal", "text": excerpt(plain(text), self._limit)})
         return EXIT_DIED
 
+    def _temporary_folder(self, command: Json) -> str:
+        """The folder that holds the temporary files of a run."""
+        folder: str = command["dir"].rstrip("/") + "/tmp"
+        try:
+            self._powers.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+        return folder
+
     def _prepare(self, session: Any, command: Json) -> None:
         powers = self._powers
         if self._sandbox.mode != "none":
-            folder = command["dir"].rstrip("/") + "/tmp"
-            try:
-                powers.mkdir(folder, 0o700)
-            except FileExistsError:
-                pass
-            powers.environ["TMPDIR"] = powers.environ["PYTEST_DEBUG_TEMPROOT"] = folder
-            tempfile.tempdir = None
+            folder = self._sandbox.temporary if self._sandbox.mode == "overlay" else ""
+            folder = self._temporary = folder or self._temporary_folder(command)
+            powers.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+            # A suite that chose another place while it was imported keeps it.
+            if powers.environ.get("TMPDIR") == powers.usual_variable:
+                powers.environ["TMPDIR"] = folder
+                if tempfile.tempdir in powers.usual_folders:
+                    tempfile.tempdir = None
         for name, value in (command.get("env") or {}).items():
             powers.environ[name] = value
         # A run that is told to end says first where it stood, to the errors of the process, whatever is captured.
@@ -1867,9 +1943,18 @@ class Agent:
         if letter in ("F", "E"):
             text = plain(getattr(report, "longreprtext", "") or str(report.longrepr))
             lines = text.strip().splitlines()
-            kind, path, line = self._raised or ("?", "?", lines[-1] if lines else "")
+            kind, path, line = self._raised or self._unraised(report, lines[-1] if lines else "")
             phase = when if when in ("setup", "call", "teardown") else "call"
             self._failure = {"phase": phase, "sig": signature(kind, path, line), "text": excerpt(text, self._limit)}
+
+    @staticmethod
+    def _unraised(report: Any, line: str) -> Tuple[str, str, str]:
+        """What a failure is signed with that raised nothing: a test that passed although it was to fail, a subtest."""
+        location = getattr(report, "location", None) or ("?",)
+        strict = "[XPASS(strict)]"
+        if line.startswith(strict):
+            return "XPASS(strict)", str(location[0]), line[len(strict) :].strip()
+        return "failure", str(location[0]), line
 
 
 class Loop:
@@ -2060,7 +2145,10 @@ def main(path: str) -> int:
     own = os.path.join(ask.get("scratch") or os.path.dirname(path), "main-%d" % os.getpid())
     os.makedirs(own, mode=0o700)
     sandbox = Sandbox(ask, root, cwd, [own, config["socket"]])
-    sandbox.enter(own)
+    temporary = ask.get("tmp") or own + "/tmp"
+    if sandbox.mode == "overlay":
+        os.makedirs(temporary, mode=0o700, exist_ok=True)
+    sandbox.enter(own, temporary=temporary)
     if sandbox.mode == "overlay" and os.environ.get("PYTHONDONTWRITEBYTECODE") == UNLESS_OVERLAID:
         # What is written into the tree vanishes with the run, and some suites look for their byte code.
         del os.environ["PYTHONDONTWRITEBYTECODE"]

@@ -292,3 +292,24 @@ def test_modules_are_imported_before_the_first_test_and_a_failure_is_told(engine
         told: Any = run.lines[-1]
         assert (told["t"], told["module"]) == ("import_failed", name)
     assert engine.here([0], imports=["polluting"]).letters == "F"
+
+
+def test_a_timer_of_the_run_stands_still_while_it_waits(engine: Engine) -> None:
+    engine.write(
+        "test_it.py",
+        """
+        import signal, time
+        fired = []
+        def test_sets():
+            signal.signal(signal.SIGALRM, lambda *_: fired.append(1))
+            signal.setitimer(signal.ITIMER_REAL, 1.5)
+        def test_slow(): time.sleep(1)
+        def test_not_yet():
+            assert not fired and signal.getitimer(signal.ITIMER_REAL)[0] > 0.5
+        def test_at_last():
+            time.sleep(2)
+            assert fired
+        """,
+    )
+    run = engine.collect().fork([0, 2, 3], peeks=[(1, 1), (1, 1), (2, 1)])
+    assert (run.letters, run.peeked) == ("PPP", "PPP"), show(engine, run)

@@ -157,7 +157,12 @@ impl Engine {
     }
 
     fn run_folder(&self, waiting: &Waiting) -> Result<PathBuf, EngineError> {
-        let name = format!("run-{}-{}-{}", waiting.request.run, waiting.retries, waiting.refusals);
+        // Short, for it stands in the paths of the suite's temporary files.
+        let Waiting { request, retries, refusals, .. } = waiting;
+        let name = match (retries, refusals) {
+            (0, 0) => format!("r{}", request.run),
+            _ => format!("r{}-{retries}-{refusals}", request.run),
+        };
         let made = self.folder.subfolder(&name);
         made.map_err(|source| EngineError::Io { doing: "make a private folder".to_owned(), source })
     }
@@ -181,6 +186,7 @@ impl Engine {
             slot: self.free_slot(),
             account: None,
             began: now,
+            ended: None,
             since: now,
             folder,
             stop: None,
@@ -202,7 +208,8 @@ impl Engine {
         let known = run.request.order.tests().iter().filter_map(|t| Some((*t, mapping.item(*t)?)));
         let (sent, order): (Vec<TestIx>, Vec<u32>) = known.unzip();
         run.account = Some(Account::new(&run.request.order, sent));
-        run.since = Instant::now();
+        run.began = Instant::now();
+        run.since = run.began;
         let (peeks, known) = peeks_to_send(&run.request, mapping, self.suite.len());
         run.peeks = peeks;
         let marker = Marker { run: format!("{}-{id}", self.name), slot: run.slot, tree: &self.config.tree };

@@ -379,6 +379,7 @@ impl Engine {
             }
             RunEvent::Finished(mut mark) => {
                 run.since = Instant::now();
+                run.ended = Some(run.since);
                 let foreign = std::mem::take(&mut mark.foreign);
                 if !foreign.is_empty() {
                     let origin = |(module, file)| Origin { module, file, in_tree: false };

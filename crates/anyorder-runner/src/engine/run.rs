@@ -22,7 +22,10 @@ pub(crate) struct Run {
     pub(crate) slot: usize,
     /// `None` until the order was sent.
     pub(crate) account: Option<Account>,
+    /// When its order was sent; until then, when it was taken up.
     pub(crate) began: Instant,
+    /// When its end marker came.
+    pub(crate) ended: Option<Instant>,
     /// Since when the running test runs, or nothing was heard.
     pub(crate) since: Instant,
     pub(crate) folder: PathBuf,

@@ -228,7 +228,7 @@ impl Engine {
     }
 
     fn record(&mut self, run: Run, departure: Departure, output: Excerpt) {
-        let Run { request, account, began, folder, peeks, .. } = run;
+        let Run { request, account, began, ended, folder, peeks, .. } = run;
         remove_tree(&folder);
         let id = request.run;
         let peeks = peeks_of(&request, peeks, &departure);
@@ -238,7 +238,8 @@ impl Engine {
             attempt: request.attempt,
             executor: request.executor,
             departure,
-            wall: began.elapsed(),
+            // The run itself: neither the start of its interpreter nor what comes after its last test.
+            wall: ended.unwrap_or_else(Instant::now).saturating_duration_since(began),
             output,
         };
         match account.close(closing) {

@@ -1,5 +1,6 @@
 //! The engine against real processes: first with a stand-in for the agent, then with pytest.
 
+mod collecting;
 mod cost;
 mod fixture;
 mod misbehaving;

@@ -200,3 +200,52 @@ fn modules_are_imported_first_and_a_failure_is_an_ending() {
         assert_eq!(*heard.ending(2), Ending::Crashed { culprit: None, how }, "{executor:?}");
     }
 }
+
+const POLLUTING: &str = "
+import os, pathlib, tempfile, pytest
+HERE = pathlib.Path(__file__).parent
+TEMPORARY = lambda: pathlib.Path(tempfile.gettempdir())
+@pytest.fixture(scope='module')
+def shared(): return []
+def test_env(): os.environ['LEFT'] = 'x'
+def test_env_is_clean(): assert 'LEFT' not in os.environ
+def test_tree(): (HERE / 'left').write_text('x')
+def test_tree_is_clean(): assert not (HERE / 'left').exists()
+def test_temporary(): (TEMPORARY() / 'left').write_text('x')
+def test_temporary_is_clean(): assert not (TEMPORARY() / 'left').exists()
+def test_fills(shared): shared.append(1)
+def test_is_empty(shared): assert not shared
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn rows_of_a_matrix_side_by_side_are_what_their_sequences_are() {
+    let project = project(POLLUTING);
+    let mut config = project.config();
+    config.sandbox.mode = anyorder_runner::SandboxMode::Overlay;
+    let mut session = match Session::start(config, &mut Heard::default(), &Cancel::new().unwrap()) {
+        Err(anyorder_runner::StartError::Sandbox { .. }) => return, // no namespaces here
+        other => other.unwrap(),
+    };
+    let victims = |p: u32| (0..8_u32).filter(move |v| *v != p);
+    let mut requests = Vec::new();
+    for p in 0..8_u32 {
+        let row: Vec<(usize, u32)> = victims(p).map(|v| (1, v)).collect();
+        requests.push(request(&session, u64::from(p), Executor::Fork, &[p], &row));
+        for v in victims(p) {
+            requests.push(request(&session, u64::from(100 + 10 * p + v), Executor::Fork, &[p, v], &[]));
+        }
+    }
+    let (result, heard) = execute(&mut session, requests);
+    result.unwrap();
+    let mut failing = Vec::new();
+    for p in 0..8_u32 {
+        let sequences: String =
+            victims(p).map(|v| heard.outcome(u64::from(100 + 10 * p + v), v).letter()).collect();
+        assert_eq!(peeked(&heard, u64::from(p)), sequences, "after test {p}: {:?}", heard.notes);
+        let polluted = heard.records[&u64::from(p)].peeks.iter().filter(|k| !k.result.outcome.passed());
+        failing.extend(polluted.map(|k| (p, k.result.test.0)));
+    }
+    assert_eq!(failing, [(0, 1), (2, 3), (4, 5), (6, 7)]);
+    assert!(!project.root().join("left").exists());
+}

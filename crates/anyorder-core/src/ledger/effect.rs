@@ -1,6 +1,6 @@
 //! What the ledger does to a run and to a verdict.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::model::{TestId, TestIx};
 use crate::verdict::{Action, ArmRow, Class, Finding, Judgement, Note, TreeResult, Verdict, VerdictOutcome};
@@ -36,7 +36,7 @@ pub struct Effect {
     /// The tests with a finding and an entry.
     pub findings: BTreeMap<TestId, Covered>,
     /// Tests that would have been evidence and have an entry, in default order of the patched tree.
-    pub withheld: Vec<TestId>,
+    pub withheld: Vec<(TestId, Entry)>,
 }
 
 /// Lays a ledger over a verdict.
@@ -60,11 +60,12 @@ pub fn apply(ledger: &Ledger, today: Date, verdict: &mut Verdict, patched: &Tree
         }
         effect.findings.insert(judgement.test.clone(), Covered { entry: entry.clone(), covered });
     }
-    let listed: BTreeSet<&TestId> = ledger.iter().map(Entry::test).collect();
-    let (withheld, evidence) =
-        std::mem::take(&mut verdict.evidence).into_iter().partition(|id| listed.contains(id));
-    verdict.evidence = evidence;
-    effect.withheld = withheld;
+    for id in std::mem::take(&mut verdict.evidence) {
+        match ledger.get(&id) {
+            Some(entry) => effect.withheld.push((id, entry.clone())),
+            None => verdict.evidence.push(id),
+        }
+    }
     // Stable: within one cause the default order stays.
     verdict.findings.sort_by_key(|j| (std::cmp::Reverse(j.action), j.cause));
     verdict.outcome = match verdict.findings.iter().map(|j| j.action).max() {

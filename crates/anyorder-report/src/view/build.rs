@@ -125,6 +125,7 @@ impl TestView {
             failures,
             witness: Witness::of_class(test, class, &tree.sweep, run_of),
             notes,
+            listed: None,
         })
     }
 }
@@ -152,6 +153,8 @@ impl FindingView {
             cause: judgement.cause,
             failure,
             notes,
+            listed: None,
+            next: None,
         }
     }
 }

@@ -9,6 +9,7 @@ mod explain;
 mod ledger;
 mod parts;
 mod run;
+mod stored;
 
 use std::io::{self, Write};
 
@@ -29,6 +30,12 @@ pub fn check(view: &CheckView, out: &mut dyn Write) -> io::Result<()> {
 /// `anyorder/doctor/1`.
 pub fn doctor(view: &DoctorView, out: &mut dyn Write) -> io::Result<()> {
     write(&doctor::Document::of(view), out)
+}
+
+/// The view that an `anyorder/check/1` was written from, as far as the document holds it; `None` where it is of another
+/// kind or version, or damaged.
+pub fn stored_check(document: &str) -> Option<CheckView> {
+    stored::check(document)
 }
 
 /// `anyorder/ledger/1`.

@@ -29,7 +29,9 @@ pub(super) fn write(view: &LedgerView, sheet: &mut Sheet<'_>) -> io::Result<()> 
     parts.retain(|p| !p.is_empty());
     let text = parts.join(sheet.dot());
     sheet.paragraph(2, Tone::Dim, &tie(&text))?;
-    for entry in &view.entries {
+    // Whoever checks wants to know what to do.
+    let told = |e: &&EntryView| view.command != LedgerCommand::Check || !e.standing.protects();
+    for entry in view.entries.iter().filter(told) {
         self::entry(entry, view.command, sheet)?;
     }
     for refused in &view.refused {
@@ -110,7 +112,6 @@ fn entry(view: &EntryView, command: LedgerCommand, sheet: &mut Sheet<'_>) -> io:
     }
     sheet.entry(2, "what", LABEL, &tie(&escape::text(&wording::entry(&view.entry))))?;
     sheet.entry(2, "why", LABEL, &tie(&measured(&view.entry)))?;
-    // Whoever just checks wants to know what to do; the failures are for those who read.
     if command != LedgerCommand::Check {
         failures(view.entry.signatures(), sheet)?;
     }

@@ -105,11 +105,16 @@ pub(crate) fn next(
         if !usable || !alone.flags.is_empty() {
             return Some(invocation.replay_alone(alone, test));
         }
-        let python = if interpreter.is_empty() { "python" } else { interpreter };
-        Some(format!("{} -m pytest {}", quote(python), quote(test.raw())))
+        Some(plain_pytest(interpreter, test))
     });
     let blame = if order_sensitive { invocation.blame(test) } else { None };
     replay.into_iter().chain(blame).collect()
+}
+
+/// The test by itself, with nothing of ours.
+pub(crate) fn plain_pytest(interpreter: &str, test: &TestId) -> String {
+    let python = if interpreter.is_empty() { "python" } else { interpreter };
+    format!("{} -m pytest {}", quote(python), quote(test.raw()))
 }
 
 #[cfg(test)]

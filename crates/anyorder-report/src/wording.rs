@@ -247,7 +247,11 @@ pub(crate) fn does_not_exclude(bound: &Bound) -> Option<String> {
 pub(crate) fn weakness(weakness: &Weakness) -> String {
     match weakness {
         Weakness::FewTests { tests } => {
-            format!("{} are few: most of their orders differ in nothing that matters.", count(*tests, "test"))
+            let are = if *tests == 1 { "is" } else { "are" };
+            format!(
+                "{} {are} few: most of their orders differ in nothing that matters.",
+                count(*tests, "test")
+            )
         }
         Weakness::DeclaredOrder { constraints } => format!(
             "{} of declared order were kept, so what stands inside them was never permuted.",

@@ -8,13 +8,17 @@
 #![forbid(unsafe_code)]
 
 mod drive;
+mod hunt;
 mod orders;
 mod patches;
+mod planted;
 mod rng;
 mod world;
 
 pub use drive::{Check, Checked, answer, classify, sweep};
+pub use hunt::{Sightings, Truth, is_planted, is_right, minimise, reply};
 pub use orders::{Plan, resolve};
 pub use patches::{Patch, Scenario};
+pub use planted::{Goal, Planted, Walk};
 pub use rng::Rng;
 pub use world::{Coupling, Runner, World};

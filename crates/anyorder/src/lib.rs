@@ -21,6 +21,7 @@ mod project;
 mod rerun;
 mod settings;
 mod signals;
+mod slow;
 mod stores;
 mod sweep;
 mod views;

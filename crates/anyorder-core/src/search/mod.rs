@@ -3,8 +3,43 @@
 //! A state machine like the others: `next_query` says what to run, `observe` takes what came of it. It knows neither
 //! trees nor outcomes, only whether the goal's test was *hit*: failed, where a polluter is looked for; passed, where a
 //! state-setter is. Shared by the verdict, which minimises a failing order, and by attribution.
+//!
+//! The search is a pure function of the answers so far: `solve` walks it from the start, reads what is known in the
+//! book, and stops at the first thing that is not. Answers may therefore come in any sequence, and those that were kept
+//! can be given again.
+//!
+//! ```
+//! use anyorder_core::model::TestIx;
+//! use anyorder_core::search::{Conclusion, Minimiser, Options, Ranking, Reply, SeenRun};
+//!
+//! // Test 9 fails when 3 ran before it. It failed behind 0..=8 in one order, and passed behind 5 and 7 in another.
+//! let failing: Vec<TestIx> = (0..9).map(TestIx).collect();
+//! let runs = [
+//!     SeenRun { before: &failing, hit: true },
+//!     SeenRun { before: &[TestIx(5), TestIx(7)], hit: false },
+//! ];
+//! let ranking = Ranking::new(TestIx(9), 10, &runs, |_| false);
+//! let mut search = Minimiser::new(TestIx(9), vec![failing.clone()], ranking, Options::default());
+//! while let Some(query) = search.next_query() {
+//!     let hit = |place: &usize| Some(query.tests[..*place].contains(&TestIx(3)));
+//!     let reply = Reply { hits: query.places.iter().map(hit).collect() };
+//!     search.observe(query.id, &reply);
+//! }
+//! let minimal = search.finish();
+//! assert_eq!(minimal.conclusion.sequence(), Some(&[TestIx(3)][..]));
+//! ```
+
+mod book;
+mod minimiser;
+mod ranking;
+mod solve;
+mod sprt;
 
 use crate::model::TestIx;
+
+pub use minimiser::{Conclusion, Minimal, Minimiser, Options, Spent};
+pub use ranking::{Ranking, SeenRun};
+pub use sprt::{Leaning, lean};
 
 /// Names a query between `next_query` and `observe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -155,7 +155,12 @@ fn headline(candidate: &CandidateView) -> String {
     };
     let reason = match candidate.verdict {
         VerdictOutcome::Block => of_action(Action::Block),
-        VerdictOutcome::Review => of_action(Action::Review),
+        VerdictOutcome::Review => match of_action(Action::Review) {
+            nothing if nothing.is_empty() => {
+                "nothing speaks against the patch, but no test may be cited for it".to_owned()
+            }
+            findings => findings,
+        },
         VerdictOutcome::Accept => match of_action(Action::Credit) {
             credit if credit.is_empty() => "no test got worse".to_owned(),
             credit => format!("no test got worse, {credit}"),

@@ -112,8 +112,11 @@ fn headline(view: &RunView) -> (Tone, String) {
         None => (tone, text),
         Some(incomplete) => {
             let tone = if tone == Tone::Good { Tone::Warn } else { tone };
-            let missing = wording::count(incomplete.missing as usize, "order");
-            (tone, format!("incomplete, {}, {missing} missing; so far {text}", escape::text(&incomplete.why)))
+            let missing = match incomplete.missing {
+                0 => String::new(),
+                n => format!(", {} missing", wording::count(n as usize, "order")),
+            };
+            (tone, format!("incomplete, {}{missing}; so far {text}", escape::text(&incomplete.why)))
         }
     }
 }

@@ -87,6 +87,10 @@ impl RunView {
     /// What a reader may want to type next about a test.
     pub fn next(&self, test: &TestView) -> Vec<String> {
         let order_sensitive = test.class == Class::OrderSensitive;
+        if test.class == Class::StableFail && test.id.occurrence() == 1 && test.id.raw().contains("::") {
+            // It needs no order to be seen.
+            return vec![command::plain_pytest(&self.environment.interpreter, &test.id)];
+        }
         command::next(
             &self.invocation,
             &self.environment.interpreter,

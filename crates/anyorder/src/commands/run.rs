@@ -57,7 +57,7 @@ fn exit_code(project: &Project, measured: &Measured) -> ExitCode {
     let found = |class| measured.result.classes.of(class).next().is_some();
     if found(Class::OrderSensitive) || found(Class::Flaky) {
         ExitCode::Found
-    } else if measured.book.unfinished() > 0 || measured.book.has_absent() {
+    } else if measured.book.unfinished() > 0 || measured.book.with_absent() > 0 {
         ExitCode::Incomplete
     } else {
         ExitCode::Clean

@@ -58,6 +58,13 @@ impl Answer {
         self
     }
 
+    /// Standard error holds this text.
+    #[track_caller]
+    pub(crate) fn tells(&self, text: &str) -> &Self {
+        assert!(unwrapped(&self.err).contains(text), "nothing of `{text}`: {self}");
+        self
+    }
+
     #[track_caller]
     pub(crate) fn shows_not(&self, text: &str) -> &Self {
         assert!(!unwrapped(&self.out).contains(text), "`{text}` should not be there: {self}");

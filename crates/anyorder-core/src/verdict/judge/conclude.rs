@@ -27,7 +27,7 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
         });
         decided.push((candidate, decision));
     }
-    follow_culprits(&mut decided);
+    follow_culprits(judge, &mut decided);
     let mut silent = judge.triage.silent.clone();
     let mut found: Vec<(&Candidate, Judgement)> = Vec::new();
     for (candidate, decision) in decided {
@@ -43,6 +43,8 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
         outcome: match gravest {
             Some(Action::Block) => VerdictOutcome::Block,
             Some(Action::Review) => VerdictOutcome::Review,
+            // Nothing speaks against the patch, and nothing for it.
+            _ if evidence.is_empty() => VerdictOutcome::Review,
             _ => VerdictOutcome::Accept,
         },
         findings,
@@ -54,7 +56,9 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
 }
 
 /// A test that another one kept from running shares that one's fate.
-fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
+fn follow_culprits(judge: &Judge, decided: &mut [(&Candidate, Decision)]) {
+    let patched = View(&judge.input.patched);
+    let seen = |c: &Candidate| c.patched.is_some_and(|p| !patched.kinds(p).is_empty());
     let findings: BTreeMap<TestId, Finding> = decided
         .iter()
         .filter(|(c, _)| !matches!(c.plan, Plan::Unreached { .. }))
@@ -63,6 +67,8 @@ fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
     for (candidate, decision) in decided {
         let Plan::Unreached { culprit, on_base_too, .. } = &candidate.plan else { continue };
         decision.finding = match findings.get(culprit) {
+            // The crash is not the patch's fault, but of this test nothing is known.
+            Some(Finding::PreExisting | Finding::BrokenOnBase) if !seen(candidate) => Finding::Inconclusive,
             Some(Finding::PreExisting | Finding::BrokenOnBase) => Finding::PreExisting,
             Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None if *on_base_too => {
                 Finding::PreExisting

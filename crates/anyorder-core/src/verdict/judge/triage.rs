@@ -126,6 +126,10 @@ impl Sorting<'_> {
             (Class::StableFail, Class::StableFail) => {
                 self.settle(id, Some(b), Some(p), Finding::BrokenOnBase, Vec::new());
             }
+            // A coin falls on one side a few times in a row.
+            (Class::StableFail, Class::Flaky) if !base_silent && self.base.kinds(b).len() < MANY_ORDERS => {
+                self.settle(id, Some(b), Some(p), Finding::Flaky, Vec::new());
+            }
             (Class::StableFail, Class::OrderSensitive | Class::Flaky) if !base_silent => {
                 self.settle(id, Some(b), Some(p), Finding::Inconclusive, vec![Note::PartlyRepaired]);
             }

@@ -144,7 +144,8 @@ struct Candidate {
     evidence: Vec<String>,
     repaired: Vec<String>,
     not_evidence: Vec<NotEvidence>,
-    candidate_cost: Cost,
+    #[serde(rename = "candidate_cost")]
+    cost: Cost,
 }
 
 #[derive(Deserialize)]
@@ -157,7 +158,8 @@ struct Incomplete {
 #[derive(Deserialize)]
 struct Found {
     id: String,
-    finding: String,
+    #[serde(rename = "finding")]
+    what: String,
     action: String,
     base: Option<Side>,
     patched: Option<Side>,
@@ -381,7 +383,7 @@ impl Candidate {
                 missing: i.missing,
                 resumable: i.resumable,
             }),
-            cost: self.candidate_cost.view()?,
+            cost: self.cost.view()?,
         };
         view.causes = view.group();
         for cause in &mut view.causes {
@@ -410,7 +412,7 @@ impl Found {
         };
         Some(FindingView {
             id: id(&self.id),
-            finding: Finding::from_word(&self.finding)?,
+            finding: Finding::from_word(&self.what)?,
             action: Action::from_word(&self.action)?,
             base: side(self.base)?,
             patched: side(self.patched)?,

@@ -65,7 +65,7 @@ pub(super) fn document(text: &str) -> Result<(DocumentMut, Ledger), Wrong> {
         None => return Err(lines.wrong(Some(0..0), "`version = 1` is missing")),
     }
     let mut ledger = Ledger::default();
-    let mut seen: BTreeMap<TestId, usize> = BTreeMap::new();
+    let mut first_lines: BTreeMap<TestId, usize> = BTreeMap::new();
     for kind in ["frozen", "quarantined"] {
         let tables = match top.get(kind) {
             None => continue,
@@ -81,7 +81,7 @@ pub(super) fn document(text: &str) -> Result<(DocumentMut, Ledger), Wrong> {
             } else {
                 Entry::Quarantined(quarantined(&fields)?)
             };
-            if let Some(first) = seen.insert(entry.test().clone(), fields.line) {
+            if let Some(first) = first_lines.insert(entry.test().clone(), fields.line) {
                 let why = format!(
                     "`{}` has two entries, this one and that in line {first}: keep one of them",
                     shown(entry.test())
@@ -125,15 +125,15 @@ fn frozen(fields: &Fields<'_>) -> Result<Frozen, Wrong> {
         None => Vec::new(),
         Some(_) => fields.ids("polluters")?,
     };
-    let renewed = match fields.table.get("renewed") {
-        None => None,
-        Some(item) => {
-            let table = item.as_inline_table().ok_or_else(|| {
-                fields.wrong("renewed", "`renewed` must be a table in one line: `{ since = 2027-01-05, … }`")
-            })?;
-            Some(renewal(fields, table)?)
-        }
-    };
+    let in_one_line = "`renewed` must be a table in one line: `{ since = 2027-01-05, … }`";
+    let renewed = fields
+        .table
+        .get("renewed")
+        .map(|item| {
+            let table = item.as_inline_table().ok_or_else(|| fields.wrong("renewed", in_one_line))?;
+            renewal(fields, table)
+        })
+        .transpose()?;
     Ok(Frozen {
         test,
         recorded,
@@ -169,26 +169,16 @@ fn quarantined(fields: &Fields<'_>) -> Result<Quarantined, Wrong> {
     known(fields.table, QUARANTINED, "quarantined.", fields.lines)?;
     let test = fields.test()?;
     fields.class(Class::Flaky, "quarantined")?;
-    let source = match fields.table.get("source") {
-        None => None,
-        Some(_) => {
-            let text = fields.string("source")?;
-            let hex = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
-            let number = u64::from_str_radix(text, 16).ok().filter(|_| hex);
-            Some(number.ok_or_else(|| fields.wrong("source", "`source` must be 16 hexadecimal digits"))?)
-        }
-    };
+    let has = |key| fields.table.get(key).is_some();
+    let source = if has("source") { Some(fields.fingerprint("source")?) } else { None };
     let order: OrderLabel =
         fields.string("order")?.parse().map_err(|e| fields.wrong("order", &format!("{e}")))?;
     let chance = Chance::new(order, fields.vector("outcomes")?)
         .map_err(|e| fields.wrong("outcomes", &e.to_string()))?;
-    let until = match fields.table.get("until") {
-        None if source.is_none() => {
-            return Err(fields.wrong("source", "an entry without `source` needs `until`"));
-        }
-        None => None,
-        Some(_) => Some(fields.date("until")?),
-    };
+    let until = if has("until") { Some(fields.date("until")?) } else { None };
+    if source.is_none() && until.is_none() {
+        return Err(fields.wrong("source", "an entry without `source` needs `until`"));
+    }
     Ok(Quarantined {
         test,
         source,
@@ -217,7 +207,7 @@ struct Lines<'a>(&'a str);
 impl Lines<'_> {
     fn of(&self, span: Option<Range<usize>>) -> usize {
         let at = span.map_or(0, |s| s.start).min(self.0.len());
-        1 + self.0.as_bytes()[..at].iter().filter(|b| **b == b'\n').count()
+        1 + self.0[..at].matches('\n').count()
     }
 
     fn wrong(&self, span: Option<Range<usize>>, why: &str) -> Wrong {
@@ -264,6 +254,13 @@ impl<'a> Fields<'a> {
         date.ok_or_else(|| {
             self.wrong(key, &format!("`{key}` must be a day without quotes, such as 2027-01-05"))
         })
+    }
+
+    fn fingerprint(&self, key: &str) -> Result<u64, Wrong> {
+        let digits = self.string(key)?;
+        let all = digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let number = u64::from_str_radix(digits, 16).ok().filter(|_| all);
+        number.ok_or_else(|| self.wrong(key, &format!("`{key}` must be 16 hexadecimal digits")))
     }
 
     fn array(&self, key: &str) -> Result<Vec<&'a Value>, Wrong> {

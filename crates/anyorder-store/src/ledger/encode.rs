@@ -82,9 +82,11 @@ fn fill(table: &mut Table, entry: &Entry, keys: &[&str]) {
 fn says(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text.value()),
-        Value::Array(array) => array.iter().map(|item| says(item) + ",").collect(),
+        Value::Array(array) => array.iter().map(says).collect::<Vec<_>>().join(","),
         Value::InlineTable(table) => {
-            table.iter().map(|(key, item)| format!("{key}={},", says(item))).collect()
+            let fields: Vec<String> =
+                table.iter().map(|(key, item)| format!("{key}={}", says(item))).collect();
+            fields.join(",")
         }
         other => {
             let mut plain = other.clone();

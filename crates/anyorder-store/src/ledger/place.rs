@@ -52,10 +52,10 @@ impl Place {
             Err(source) => return Err(LedgerError::Io { path: self.named.clone(), source }),
         };
         String::from_utf8(bytes).map(Some).map_err(|error| {
-            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             LedgerError::Wrong {
                 path: self.named.clone(),
-                line: 1 + before.iter().filter(|b| **b == b'\n').count(),
+                line: 1 + String::from_utf8_lossy(good).matches('\n').count(),
                 why: "this is not UTF-8".to_owned(),
             }
         })

@@ -21,6 +21,9 @@ pub struct CheckArgs {
     /// Measure both trees again even where a finished sweep is stored
     #[arg(long)]
     pub fresh_sweeps: bool,
+    /// Explain a finding, such as `pre_existing`, and judge nothing
+    #[arg(long, value_name = "FINDING")]
+    pub explain: Option<String>,
     /// Which orders.
     #[command(flatten)]
     pub plan: PlanArgs,

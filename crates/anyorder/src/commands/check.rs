@@ -15,6 +15,7 @@ use crate::check::{self, Trial};
 use crate::clock;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
+use crate::ledger::Shelf;
 use crate::measure::{self, Measured, Reuse};
 use crate::progress::Progress;
 use crate::project::{Needs, Project, style_of_report};
@@ -27,6 +28,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(global, &args.suite, Needs::Git)?;
     let plan = PlanSettings::resolve(&args.plan, &project.config)?;
     let rules = rules(&project.config)?;
+    let shelf = Shelf::open(&project)?;
     let rev = base(&project, args)?;
     let candidates = candidates(&project, args, &rev)?;
     let interpreter = project.interpreter()?;
@@ -64,10 +66,13 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let patch = args.patch.get(at).map(|p| p.display().to_string());
         let rules = rules.clone();
         let mut trial = Trial { base: &mut base, patched, changed, untracked, rules, name, patch, rev: &rev };
-        let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let mut verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let effect = shelf.apply(&mut verdict, &trial.patched.result);
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
-        views.push(check::candidate_view(&trial, &verdict));
+        let mut shown = check::candidate_view(&trial, &verdict);
+        shown.list(&effect);
+        views.push(shown);
     }
     progress.finish();
     rank(&mut views);

@@ -1,7 +1,7 @@
 //! The rules of the ledger, held against simulated suites: what may enter, what an entry covers, what it does to a verdict.
 
 use anyorder_core::ledger::{
-    Chance, Change, Comparison, Date, Entry, FreezeRefusal, Frozen, Lapse, Ledger, Now, Observed,
+    Chance, Change, Comparison, Date, Entry, FreezeRefusal, Frozen, Lapse, Ledger, Ledgers, Now, Observed,
     QuarantineRefusal, Quarantined, Recorded, Standing, Uncovered, apply, excuse, found, may_freeze,
     may_quarantine, signatures, standing,
 };
@@ -67,6 +67,11 @@ fn entry(tree: &TreeResult, test: TestIx) -> Option<Entry> {
 /// All that may be listed.
 fn ledger(tree: &TreeResult) -> Ledger {
     Ledger::new(tree.sweep.suite().indices().filter_map(|test| entry(tree, test))).unwrap()
+}
+
+/// A ledger that base has as well.
+fn alone(ledger: &Ledger) -> Ledgers<'_> {
+    Ledgers { now: ledger, base: ledger }
 }
 
 fn polluted(victim: usize, polluter: usize) -> Coupling {
@@ -242,18 +247,38 @@ fn a_frozen_test_is_no_evidence_even_when_it_passes() {
     assert_eq!(checked.verdict.evidence.len(), 24);
     for today in [NOW, "2031-01-01"] {
         let mut verdict = checked.verdict.clone();
-        let effect = apply(&ledger, day(today), &mut verdict, &checked.patched);
-        let withheld: Vec<&TestId> = effect.withheld.iter().map(|(id, _)| id).collect();
+        let effect = apply(alone(&ledger), day(today), &mut verdict, &checked.patched);
+        let withheld: Vec<&TestId> = effect.withheld.iter().map(|w| &w.test).collect();
         assert_eq!(withheld, [&TestId::new(id(3))]);
         assert_eq!((verdict.evidence.len(), verdict.outcome), (23, VerdictOutcome::Accept));
     }
     // Nor when the patch mends it: that is good news, but nothing to cite.
     checked = check(&suite().with(polluted(3, 9)), &suite(), &Rules::default());
     assert_eq!(checked.verdict.findings[0].finding, Finding::Fixed);
-    apply(&ledger, day(NOW), &mut checked.verdict, &checked.patched);
+    apply(alone(&ledger), day(NOW), &mut checked.verdict, &checked.patched);
     assert!(!checked.verdict.evidence.contains(&TestId::new(id(3))));
     assert_eq!(checked.verdict.findings[0].action, Action::Freeze);
     assert_eq!(checked.verdict.outcome, VerdictOutcome::Accept);
+}
+
+#[test]
+fn an_entry_that_the_patch_takes_out_still_keeps_its_test_out_of_the_evidence() {
+    let sick = measured(&suite().with(polluted(3, 9)), &mut Rng::new(3));
+    let ledger = ledger(&sick);
+    let none = Ledger::default();
+    let taken_out = Ledgers { now: &none, base: &ledger };
+    let mut checked = check(&suite(), &suite(), &Rules::default());
+    let effect = apply(taken_out, day(NOW), &mut checked.verdict, &checked.patched);
+    assert!(effect.withheld[0].taken_out);
+    assert!(!checked.verdict.evidence.contains(&TestId::new(id(3))));
+    // Nor does it cover anything any more.
+    let mut rules = Rules::default();
+    rules.set(Finding::PreExisting, Action::Review).unwrap();
+    let world = suite().with(polluted(3, 9));
+    let mut checked = check(&world, &world, &rules);
+    let effect = apply(taken_out, day(NOW), &mut checked.verdict, &checked.patched);
+    assert_eq!(checked.verdict.outcome, VerdictOutcome::Review);
+    assert_eq!(effect.findings[&TestId::new(id(3))].covered, Err(Uncovered::TakenOut));
 }
 
 #[test]
@@ -266,7 +291,7 @@ fn a_review_of_what_was_there_before_is_let_through_only_where_an_entry_covers_i
     let ledger = ledger(&checked.patched);
     let after = |today| {
         let mut verdict = checked.verdict.clone();
-        let effect = apply(&ledger, day(today), &mut verdict, &checked.patched);
+        let effect = apply(alone(&ledger), day(today), &mut verdict, &checked.patched);
         (verdict.outcome, verdict.findings[0].action, effect.findings[&TestId::new(id(3))].covered.clone())
     };
     assert_eq!(after(NOW), (VerdictOutcome::Accept, Action::Freeze, Ok(())));
@@ -276,7 +301,7 @@ fn a_review_of_what_was_there_before_is_let_through_only_where_an_entry_covers_i
     // A block that the configuration asks for stays one.
     rules.set(Finding::PreExisting, Action::Block).unwrap();
     let mut checked = check(&world, &world, &rules);
-    apply(&ledger, day(NOW), &mut checked.verdict, &checked.patched);
+    apply(alone(&ledger), day(NOW), &mut checked.verdict, &checked.patched);
     assert_eq!(checked.verdict.outcome, VerdictOutcome::Block);
 }
 
@@ -286,7 +311,7 @@ fn an_entry_never_makes_another_finding_milder() {
     let ledger = ledger(&sick);
     let mut checked = check(&suite(), &suite().with(polluted(3, 9)), &Rules::default());
     assert_eq!(checked.verdict.findings[0].finding, Finding::Introduced);
-    let effect = apply(&ledger, day(NOW), &mut checked.verdict, &checked.patched);
+    let effect = apply(alone(&ledger), day(NOW), &mut checked.verdict, &checked.patched);
     assert_eq!(checked.verdict.outcome, VerdictOutcome::Block);
     let covered = &effect.findings[&TestId::new(id(3))].covered;
     assert!(covered.is_err(), "{covered:?}");
@@ -308,7 +333,7 @@ fn in_random_patches_a_ledger_takes_evidence_away_and_softens_nothing_else() {
         let checked = Check { rules: rules.clone(), ..Check::default() }.run(&base, &patched, rng);
         let ledger = ledger(if rng.chance(0.5) { &checked.base } else { &checked.patched });
         let mut after = checked.verdict.clone();
-        let effect = apply(&ledger, day(NOW), &mut after, &checked.patched);
+        let effect = apply(alone(&ledger), day(NOW), &mut after, &checked.patched);
         let listed = |id: &TestId| ledger.get(id).is_some();
         let expected: Vec<&TestId> = checked.verdict.evidence.iter().filter(|id| !listed(id)).collect();
         assert_eq!(after.evidence.iter().collect::<Vec<_>>(), expected);

@@ -30,26 +30,49 @@ pub fn found(ledger: &Ledger, today: Date, tree: &TreeResult) -> BTreeMap<TestIx
     listed.collect()
 }
 
+/// The ledgers that a verdict is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledgers<'a> {
+    /// The one in force.
+    pub now: &'a Ledger,
+    /// The base's. What only stands here was taken out by the patch that is judged, and still counts.
+    pub base: &'a Ledger,
+}
+
+/// A test that may not be cited because it has an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// The test.
+    pub test: TestId,
+    /// Its entry.
+    pub entry: Entry,
+    /// Whether the patch takes the entry out.
+    pub taken_out: bool,
+}
+
 /// What a ledger did to a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// The tests with a finding and an entry.
     pub findings: BTreeMap<TestId, Covered>,
     /// Tests that would have been evidence and have an entry, in default order of the patched tree.
-    pub withheld: Vec<(TestId, Entry)>,
+    pub withheld: Vec<Withheld>,
 }
 
 /// Lays a ledger over a verdict.
 ///
 /// * A test with an entry is never evidence, also when it passes this time and whether or not the entry still protects:
-///   the way back is to take the entry out.
+///   the way back is to take the entry out, with another change than the one that is judged.
 /// * `pre_existing` with a review asked for is let through as `freeze` where its entry covers it; so is `flaky` as
 ///   `quarantine`. No other finding, and no block, becomes milder.
-pub fn apply(ledger: &Ledger, today: Date, verdict: &mut Verdict, patched: &TreeResult) -> Effect {
+pub fn apply(ledgers: Ledgers<'_>, today: Date, verdict: &mut Verdict, patched: &TreeResult) -> Effect {
     let mut effect = Effect::default();
     for judgement in &mut verdict.findings {
-        let Some(entry) = ledger.get(&judgement.test) else { continue };
-        let covered = cover(entry, today, judgement, patched);
+        let (entry, covered) = match (ledgers.now.get(&judgement.test), ledgers.base.get(&judgement.test)) {
+            (Some(entry), _) => (entry, cover(entry, today, judgement, patched)),
+            (None, Some(entry)) => (entry, Err(Uncovered::TakenOut)),
+            (None, None) => continue,
+        };
         let (about, instead) = match entry {
             Entry::Frozen(_) => (Finding::PreExisting, Action::Freeze),
             Entry::Quarantined(_) => (Finding::Flaky, Action::Quarantine),
@@ -61,8 +84,9 @@ pub fn apply(ledger: &Ledger, today: Date, verdict: &mut Verdict, patched: &Tree
         effect.findings.insert(judgement.test.clone(), Covered { entry: entry.clone(), covered });
     }
     for id in std::mem::take(&mut verdict.evidence) {
-        match ledger.get(&id) {
-            Some(entry) => effect.withheld.push((id, entry.clone())),
+        let now = ledgers.now.get(&id);
+        match now.or_else(|| ledgers.base.get(&id)).cloned() {
+            Some(entry) => effect.withheld.push(Withheld { test: id, entry, taken_out: now.is_none() }),
             None => verdict.evidence.push(id),
         }
     }

@@ -16,7 +16,7 @@ mod standing;
 pub use admit::{FreezeRefusal, QuarantineRefusal, may_freeze, may_quarantine};
 pub use compare::{Change, Comparison};
 pub use date::{Date, ParseDateError};
-pub use effect::{Covered, Effect, apply, found};
+pub use effect::{Covered, Effect, Ledgers, Withheld, apply, found};
 pub use entry::{
     Chance, Duplicate, Entry, EntryError, Frozen, Ledger, Quarantined, Recorded, Renewal, signatures,
 };

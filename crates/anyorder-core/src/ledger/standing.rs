@@ -143,6 +143,8 @@ pub enum Uncovered {
     NewFailure(Signature),
     /// Somebody breaks it whom the entry does not know.
     NewPolluter(TestId),
+    /// The patch takes the entry out.
+    TakenOut,
     /// The patch did something to it that no entry is about.
     OtherFinding(Finding),
 }
@@ -165,6 +167,7 @@ impl fmt::Display for Uncovered {
             Self::NewFailure(signature) => {
                 write!(f, "it fails in a way that the entry does not know: {}", signature.0)
             }
+            Self::TakenOut => f.write_str("the patch takes the entry out"),
             Self::OtherFinding(finding) => {
                 write!(f, "an entry never covers `{}`", finding.word())
             }

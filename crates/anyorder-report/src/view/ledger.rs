@@ -189,11 +189,12 @@ impl CandidateView {
         for finding in &mut self.findings {
             finding.listed = effect.findings.get(&finding.id).map(ListedView::of);
         }
-        for (id, entry) in &effect.withheld {
-            let why = wording::entry(entry);
-            match self.not_evidence.iter_mut().find(|n| n.id == *id) {
+        for withheld in &effect.withheld {
+            let taken_out = if withheld.taken_out { ", which the patch takes out" } else { "" };
+            let why = format!("{}{taken_out}", wording::entry(&withheld.entry));
+            match self.not_evidence.iter_mut().find(|n| n.id == withheld.test) {
                 Some(known) => known.why = why,
-                None => self.not_evidence.push(NotEvidenceView { id: id.clone(), why }),
+                None => self.not_evidence.push(NotEvidenceView { id: withheld.test.clone(), why }),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyorder_core::ledger::{
     Chance, Change, Comparison, Covered, Effect, Entry, Frozen, Lapse, Quarantined, Recorded, Renewal,
-    Standing, Uncovered,
+    Standing, Uncovered, Withheld,
 };
 use anyorder_core::model::{Signature, TestId, TestIx};
 use anyorder_core::verdict::Rules;
@@ -57,13 +57,13 @@ fn view(command: LedgerCommand, entries: Vec<EntryView>) -> LedgerView {
     }
 }
 
-fn shown(entry: Entry, standing: Standing) -> EntryView {
+fn shown(entry: &Entry, standing: Standing) -> EntryView {
     let invocation = Invocation {
         flags: vec!["--python".into(), "3.11".into()],
         pytest_args: vec!["tests".into()],
         ..Invocation::default()
     };
-    EntryView::of(&entry, standing, &invocation)
+    EntryView::of(entry, standing, &invocation)
 }
 
 fn text(view: &LedgerView) -> String {
@@ -78,10 +78,10 @@ fn a_check_says_of_each_entry_that_does_not_protect_what_to_type() {
     let lapsed = Standing::Lapsed { why: Lapse::SourceChanged };
     let expired = Standing::Expired { since: "2027-01-06".parse().unwrap() };
     let entries = vec![
-        shown(Entry::Frozen(frozen("tests/test_a.py::test_x[a b]")), expired),
-        shown(Entry::Frozen(frozen("tests/test_a.py::test_gone")), Standing::Gone),
-        shown(Entry::Frozen(frozen("tests/test_a.py::test_well")), Standing::Protects),
-        shown(Entry::Quarantined(quarantined("tests/test_b.py::test_y")), lapsed),
+        shown(&Entry::Frozen(frozen("tests/test_a.py::test_x[a b]")), expired),
+        shown(&Entry::Frozen(frozen("tests/test_a.py::test_gone")), Standing::Gone),
+        shown(&Entry::Frozen(frozen("tests/test_a.py::test_well")), Standing::Protects),
+        shown(&Entry::Quarantined(quarantined("tests/test_b.py::test_y")), lapsed),
     ];
     assert_snapshot!(text(&view(LedgerCommand::Check, entries)));
 }
@@ -95,8 +95,8 @@ fn a_freeze_says_what_was_written_renewed_and_refused() {
         compared: Comparison { change: Change::FewerFailing, orders: 6, before: 4, now: 2 },
     });
     let mut entries = vec![
-        shown(Entry::Frozen(frozen("tests/test_a.py::test_new")), Standing::Protects),
-        shown(Entry::Frozen(old), Standing::Protects),
+        shown(&Entry::Frozen(frozen("tests/test_a.py::test_new")), Standing::Protects),
+        shown(&Entry::Frozen(old), Standing::Protects),
     ];
     entries[0].done = Some(Done::Written);
     entries[1].done = Some(Done::Renewed);
@@ -126,7 +126,7 @@ fn what_a_ledger_holds_reaches_no_terminal_raw() {
     entry.polluters = vec![TestId::new(nasty)];
     let mut view = view(
         LedgerCommand::Freeze,
-        vec![shown(Entry::Frozen(entry), Standing::Expired { since: "2027-01-06".parse().unwrap() })],
+        vec![shown(&Entry::Frozen(entry), Standing::Expired { since: "2027-01-06".parse().unwrap() })],
     );
     view.refused = vec![RefusedView { test: TestId::new(nasty), why: nasty.into(), advice: nasty.into() }];
     view.file = nasty.into();
@@ -177,7 +177,11 @@ fn a_check_names_the_entries_of_its_findings_and_of_what_it_keeps_out_of_the_evi
     let first = candidate.findings[0].id.clone();
     let effect = Effect {
         findings: BTreeMap::from([(first.clone(), covered(first.raw(), Ok(())))]),
-        withheld: vec![(withheld.clone(), Entry::Frozen(frozen(withheld.raw())))],
+        withheld: vec![Withheld {
+            test: withheld.clone(),
+            entry: Entry::Frozen(frozen(withheld.raw())),
+            taken_out: false,
+        }],
     };
     candidate.list(&effect);
     assert!(candidate.not_evidence.iter().any(|n| n.id == withheld && n.why.starts_with("frozen until")));

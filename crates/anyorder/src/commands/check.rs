@@ -38,6 +38,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     progress.lasting(&format!("base is {} ({})", short(&rev.oid), rev.how));
 
     let tree = project.checkout.at(&rev, &folder(&project, "base")?).map_err(Failed::cannot_measure)?;
+    let shelf = shelf.beside(&tree, &project);
     let collected = check::collect(&project, &interpreter.path, Tree::Base, tree, &mut progress)?;
     let reuse = if args.fresh_sweeps { Reuse::Nothing } else { Reuse::Complete };
     let mut base = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;

@@ -6,10 +6,11 @@ mod term;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyorder_core::ledger::{Covered, Date, Effect, apply, found};
+use anyorder_core::ledger::{Covered, Date, Effect, Ledger, Ledgers, apply, found};
 use anyorder_core::model::TestIx;
 use anyorder_core::verdict::{Class, TreeResult, Verdict};
-use anyorder_store::{LedgerError, LedgerFile};
+use anyorder_runner::tree::{PreparedTree, TreeKind};
+use anyorder_store::{LEDGER_FILE, LedgerError, LedgerFile};
 
 use crate::clock;
 use crate::exit_code::ExitCode;
@@ -24,6 +25,8 @@ pub use term::{issue, until};
 pub struct Shelf {
     /// The file.
     pub file: LedgerFile,
+    /// What the base of a check has.
+    base: Ledger,
     /// The day.
     pub today: Date,
 }
@@ -33,7 +36,23 @@ impl Shelf {
     pub fn open(project: &Project) -> Result<Self, Failed> {
         let root = project.checkout.root();
         let file = LedgerFile::read(&folder(project), root).map_err(|e| failed(&e))?;
-        Ok(Self { file, today: Date::of_unix_ms(clock::now_ms()) })
+        Ok(Self { file, base: Ledger::default(), today: Date::of_unix_ms(clock::now_ms()) })
+    }
+
+    /// The same, with what the base of a check lists: a patch that takes an entry out does not win a test with it.
+    #[must_use]
+    pub fn beside(mut self, base: &PreparedTree, project: &Project) -> Self {
+        let folder = folder(project);
+        let within = folder.strip_prefix(&base.root).unwrap_or(Path::new(""));
+        // What is not in the delta is the same on both sides, and a whiteout in it is no file. A base whose ledger is
+        // wrong lists nothing: the change that mends it must be possible to check.
+        if let TreeKind::Overlay { delta } = &base.kind
+            && fs_err::symlink_metadata(delta.join(within).join(LEDGER_FILE)).is_ok_and(|m| m.is_file())
+            && let Ok(file) = LedgerFile::read(&delta.join(within), delta)
+        {
+            self.base = file.ledger().clone();
+        }
+        self
     }
 
     /// The file as the user may name it: from where they stand.
@@ -49,7 +68,8 @@ impl Shelf {
 
     /// Lays the ledger over a verdict.
     pub fn apply(&self, verdict: &mut Verdict, patched: &TreeResult) -> Effect {
-        apply(self.file.ledger(), self.today, verdict, patched)
+        let ledgers = Ledgers { now: self.file.ledger(), base: &self.base };
+        apply(ledgers, self.today, verdict, patched)
     }
 }
 

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_term_is_days_or_weeks() {
         let today: Date = "2026-12-01".parse().unwrap();
-        let until = |text| super::until(None, Some(text), today).map(|d| d.unwrap().to_string());
+        let until = |text| until(None, Some(text), today).map(|d| d.unwrap().to_string());
         assert_eq!(until("30d").unwrap(), "2026-12-31");
         assert_eq!(until("4w").unwrap(), "2026-12-29");
         for text in ["", "d", "30", "0d", "-3d", "+3d", "3 d", "1y", "99999d", "99999999999w"] {

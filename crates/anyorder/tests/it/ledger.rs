@@ -349,3 +349,28 @@ fn a_project_without_git_has_a_ledger_too() {
     freeze(&project, &[VICTIM, BRITTLE]).answer();
     run(&project).answer();
 }
+
+#[test]
+fn a_patch_that_takes_an_entry_out_does_not_win_its_test_as_evidence() {
+    let project = project();
+    freeze(&project, &[VICTIM]).answer();
+    project.commit("frozen");
+    project.write("test_it.py", ALL_KINDS.replace("assert not state[\"dirty\"]", "assert True"));
+    let frozen = text(&project);
+    for without in ["version = 1\n", ""] {
+        if without.is_empty() {
+            fs::remove_file(project.root.join(FILE)).unwrap();
+        } else {
+            project.write(FILE, without);
+        }
+        let document = project.anyorder(["check", "--format", "json"]).args(ORDERS).answer().json();
+        assert!(!document.words("evidence").contains(&VICTIM), "{without:?}");
+        let kept_out = document.rows("not_evidence").iter().find(|n| n["id"] == VICTIM).unwrap();
+        assert!(word(&kept_out["why"]).ends_with("which the patch takes out"), "{kept_out}");
+    }
+    // A change that leaves it alone is told the same without the remark.
+    project.write(FILE, frozen);
+    let document = project.anyorder(["check", "--format", "json"]).args(ORDERS).answer().json();
+    let kept_out = document.rows("not_evidence").iter().find(|n| n["id"] == VICTIM).unwrap();
+    assert!(word(&kept_out["why"]).ends_with("(SHOP-7)"), "{kept_out}");
+}

@@ -96,5 +96,5 @@ pub fn failed(error: &LedgerError) -> Failed {
         | LedgerError::NotAFile { .. } => ExitCode::Usage,
         LedgerError::Io { .. } => ExitCode::CannotMeasure,
     };
-    Failed::new(code, format!("the ledger is wrong: {error}"))
+    Failed::new(code, error)
 }

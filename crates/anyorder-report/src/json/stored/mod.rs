@@ -3,14 +3,19 @@
 //! Keys that are not known are passed over, as anyone who reads our documents is told to do. What a document does not
 //! hold, such as how the command was called, is not in the view either; commands to type are taken as they stand.
 
+mod finding;
+mod tree;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyorder_core::model::{Excerpt, Executor, OrderLabel, OutcomeVector, Phase, TestId, Tree};
-use anyorder_core::stats;
-use anyorder_core::verdict::{Action, Class, Finding, VerdictOutcome};
+use anyorder_core::model::{Excerpt, Executor, OrderLabel, Phase, TestId};
+use anyorder_core::verdict::VerdictOutcome;
 use serde::Deserialize;
 
-use crate::view::{self, CandidateView, CheckView, FindingView, TreeDescription};
+use self::finding::Found;
+use self::tree::TreeDetail;
+use crate::view::{self, CandidateView, CheckView, FindingView};
 
 /// The view that a document was written from; `None` where it is no document of this kind and version.
 pub(super) fn check(document: &str) -> Option<CheckView> {
@@ -97,43 +102,6 @@ struct Cost {
 }
 
 #[derive(Deserialize)]
-struct TreeDetail {
-    name: String,
-    revision: Option<String>,
-    tests: usize,
-    cached: bool,
-    order_details: Vec<OrderDetail>,
-    bound: Option<Bound>,
-    coverage: Coverage,
-}
-
-#[derive(Deserialize)]
-struct OrderDetail {
-    order: String,
-    run: Option<String>,
-    ending: String,
-    culprit: Option<String>,
-    how: Option<String>,
-    position: Option<usize>,
-    duration_s: Option<f64>,
-    fixture_setups: Option<u32>,
-    reused: bool,
-}
-
-#[derive(Deserialize)]
-struct Bound {
-    independent_seeds: u32,
-    failing: u32,
-}
-
-#[derive(Deserialize)]
-struct Coverage {
-    ordered_pairs: Option<f64>,
-    adjacent_pairs: Option<f64>,
-    sampled: bool,
-}
-
-#[derive(Deserialize)]
 struct Candidate {
     verdict: String,
     incomplete: Option<Incomplete>,
@@ -153,53 +121,6 @@ struct Incomplete {
     why: String,
     missing: u32,
     resumable: bool,
-}
-
-#[derive(Deserialize)]
-struct Found {
-    id: String,
-    #[serde(rename = "finding")]
-    what: String,
-    action: String,
-    base: Option<Side>,
-    patched: Option<Side>,
-    witness: Witness,
-    cause: u32,
-    failure: Option<usize>,
-    notes: Vec<String>,
-    ledger: Option<Listed>,
-}
-
-#[derive(Deserialize)]
-struct Side {
-    class: String,
-    vector: String,
-}
-
-#[derive(Deserialize)]
-struct Witness {
-    seen: Vec<Seen>,
-    #[serde(default)]
-    minimal_order: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Seen {
-    order: String,
-    tree: Option<String>,
-    outcomes: String,
-    fresh: u32,
-    common_only: bool,
-    run: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    kind: String,
-    covered: bool,
-    until: Option<String>,
-    issue: String,
-    text: String,
 }
 
 #[derive(Deserialize)]
@@ -295,54 +216,6 @@ fn label(text: &str) -> Option<OrderLabel> {
     text.parse().ok()
 }
 
-impl TreeDetail {
-    fn view(self) -> Option<TreeDescription> {
-        let alone = |o: &OrderDetail| o.order == OrderLabel::Alone.to_string() && o.ending != "not_run";
-        let isolated = self.order_details.iter().any(alone);
-        let bound = self
-            .bound
-            .map(|b| view::Bound::of(&stats::Bound::new(b.independent_seeds, b.failing, isolated), isolated));
-        Some(TreeDescription {
-            name: self.name,
-            revision: self.revision,
-            tests: self.tests,
-            orders: self.order_details.into_iter().map(OrderDetail::view).collect::<Option<_>>()?,
-            bound,
-            coverage: view::Coverage {
-                ordered_pairs: self.coverage.ordered_pairs.unwrap_or(f64::NAN),
-                adjacent_pairs: self.coverage.adjacent_pairs.unwrap_or(f64::NAN),
-                sampled: self.coverage.sampled,
-            },
-            cached: self.cached,
-        })
-    }
-}
-
-impl OrderDetail {
-    fn view(self) -> Option<view::OrderView> {
-        let culprit = self.culprit.as_deref().map(id);
-        Some(view::OrderView {
-            label: label(&self.order)?,
-            duration: match self.duration_s {
-                Some(seconds) => Some(time(seconds)?),
-                None => None,
-            },
-            fixture_setups: self.fixture_setups,
-            ending: match self.ending.as_str() {
-                "completed" => view::EndingView::Completed,
-                "crashed" => view::EndingView::Crashed { culprit, how: self.how? },
-                "timed_out" => view::EndingView::TimedOut { culprit },
-                "out_of_order" => view::EndingView::OutOfOrder { position: self.position? },
-                "interrupted" => view::EndingView::Interrupted,
-                "not_run" => view::EndingView::NotRun,
-                _ => return None,
-            },
-            run: self.run,
-            reused: self.reused,
-        })
-    }
-}
-
 impl Candidate {
     fn view(self) -> Option<CandidateView> {
         let outcomes = [VerdictOutcome::Accept, VerdictOutcome::Review, VerdictOutcome::Block];
@@ -361,7 +234,7 @@ impl Candidate {
             signature: f.signature,
             text: Excerpt { head: f.excerpt.head, tail: f.excerpt.tail, total_bytes: f.excerpt.total_bytes },
         };
-        let repaired: std::collections::BTreeSet<String> = self.repaired.into_iter().collect();
+        let repaired: BTreeSet<String> = self.repaired.into_iter().collect();
         let mut view = CandidateView {
             patched: self.patched.view()?,
             verdict: outcomes.into_iter().find(|o| o.word() == self.verdict)?,
@@ -391,70 +264,5 @@ impl Candidate {
             cause.because = told.and_then(|c| c.because.clone());
         }
         Some(view)
-    }
-}
-
-impl Found {
-    fn view(self, next: Option<Vec<String>>) -> Option<FindingView> {
-        let listed = match self.ledger {
-            None => None,
-            Some(listed) => Some(view::ListedView {
-                kind: ["frozen", "quarantined"].into_iter().find(|k| *k == listed.kind)?,
-                covered: listed.covered,
-                until: listed.until.as_deref().and_then(|d| d.parse().ok()),
-                issue: listed.issue,
-                text: listed.text,
-            }),
-        };
-        let side = |side: Option<Side>| match side {
-            None => Some(None),
-            Some(side) => side.view().map(Some),
-        };
-        Some(FindingView {
-            id: id(&self.id),
-            finding: Finding::from_word(&self.what)?,
-            action: Action::from_word(&self.action)?,
-            base: side(self.base)?,
-            patched: side(self.patched)?,
-            witness: view::Witness {
-                seen: self.witness.seen.into_iter().map(Seen::view).collect::<Option<_>>()?,
-                minimal_order: self.witness.minimal_order.iter().map(|t| id(t)).collect(),
-            },
-            cause: self.cause,
-            failure: self.failure,
-            notes: self.notes,
-            listed,
-            next,
-        })
-    }
-}
-
-impl Side {
-    fn view(&self) -> Option<view::SideView> {
-        let classes =
-            [Class::StablePass, Class::StableFail, Class::StableSkip, Class::OrderSensitive, Class::Flaky];
-        Some(view::SideView {
-            class: classes.into_iter().find(|c| c.word() == self.class)?,
-            vector: OutcomeVector::from_letters(&self.vector)?,
-        })
-    }
-}
-
-impl Seen {
-    fn view(self) -> Option<view::Seen> {
-        Some(view::Seen {
-            order: label(&self.order)?,
-            tree: match self.tree.as_deref() {
-                Some("base") => Some(Tree::Base),
-                Some("patched") => Some(Tree::Patched(None)),
-                Some(_) => return None,
-                None => None,
-            },
-            outcomes: OutcomeVector::from_letters(&self.outcomes)?,
-            fresh: self.fresh,
-            common_only: self.common_only,
-            run: self.run,
-            flags: Vec::new(),
-        })
     }
 }

@@ -51,7 +51,7 @@ const RENEWED: &[&str] = &["since", "change", "orders", "before", "now"];
 
 /// Reads a whole file.
 pub(super) fn document(text: &str) -> Result<(DocumentMut, Ledger), Wrong> {
-    let lines = Lines(text);
+    let lines = Lines::of_text(text);
     let parsed = Document::parse(text).map_err(|error| match conflict(text) {
         Some(line) => Wrong::Conflict { line },
         None => Wrong::At { line: lines.of(error.span()), why: error.message().to_owned() },
@@ -191,7 +191,7 @@ fn quarantined(fields: &Fields<'_>) -> Result<Quarantined, Wrong> {
 }
 
 /// Refuses keys that nobody knows: a misspelt `freeze_until` must not go unnoticed.
-fn known(table: &dyn TableLike, keys: &[&str], prefix: &str, lines: &Lines<'_>) -> Result<(), Wrong> {
+fn known(table: &dyn TableLike, keys: &[&str], prefix: &str, lines: &Lines) -> Result<(), Wrong> {
     match table.iter().find(|(key, _)| !keys.contains(key)) {
         None => Ok(()),
         Some((key, item)) => {
@@ -202,12 +202,18 @@ fn known(table: &dyn TableLike, keys: &[&str], prefix: &str, lines: &Lines<'_>) 
     }
 }
 
-struct Lines<'a>(&'a str);
+/// Where lines end.
+struct Lines(Vec<usize>);
 
-impl Lines<'_> {
+impl Lines {
+    fn of_text(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The line in which a span begins, counted from 1.
     fn of(&self, span: Option<Range<usize>>) -> usize {
-        let at = span.map_or(0, |s| s.start).min(self.0.len());
-        1 + self.0[..at].matches('\n').count()
+        let at = span.map_or(0, |s| s.start);
+        1 + self.0.partition_point(|end| *end < at)
     }
 
     fn wrong(&self, span: Option<Range<usize>>, why: &str) -> Wrong {
@@ -218,7 +224,7 @@ impl Lines<'_> {
 /// The fields of one entry.
 struct Fields<'a> {
     table: &'a dyn TableLike,
-    lines: &'a Lines<'a>,
+    lines: &'a Lines,
     /// The line in which it begins.
     line: usize,
 }

@@ -440,3 +440,18 @@ proptest! {
         let _ = folder.open();
     }
 }
+
+#[test]
+fn a_ledger_of_five_thousand_entries_is_read_and_written_in_a_moment() {
+    let id = |n| TestId::new(format!("tests/test_{}.py::test_{n}[a rather long parameter]", n / 40));
+    let large = ledger((0..5_000).map(|n| Entry::Frozen(frozen(id(n)))));
+    let folder = Folder::new();
+    let started = std::time::Instant::now();
+    folder.open().unwrap().write(large.clone()).unwrap();
+    let mut file = folder.open().unwrap();
+    assert_eq!(file.ledger(), &large);
+    file.write(large).unwrap();
+    // A linear reader takes a second in a debug build, a quadratic one a minute.
+    let took = started.elapsed();
+    assert!(took.as_secs() < 20, "{took:?}");
+}

@@ -1,7 +1,9 @@
 //! `anyorder ledger`: what is on the list, whether it still protects, and taking entries out.
 
-use anyorder_core::ledger::{Entry, Now, Standing, standing};
-use anyorder_core::model::{Suite, Tree};
+use std::collections::BTreeSet;
+
+use anyorder_core::ledger::{Entry, Ledger, Now, Standing, standing};
+use anyorder_core::model::{Suite, TestId, Tree};
 use anyorder_report::view::{Done, EntryView, LedgerCommand as Which, LedgerView};
 use anyorder_report::{json, terminal};
 
@@ -47,13 +49,7 @@ fn prune(global: &GlobalArgs, args: &LedgerPruneArgs) -> anyhow::Result<ExitCode
     let mut shelf = Shelf::open(&project)?;
     let mut view = view(&project, &shelf, Which::Prune);
     let mut ledger = shelf.file.ledger().clone();
-    for name in &args.tests {
-        if !ledger.iter().any(|entry| means(name, entry)) {
-            return Err(Failed::usage(format!("`{name}` is no entry of the ledger"))
-                .hint("`anyorder ledger list` shows all; `*` stands for anything")
-                .into());
-        }
-    }
+    let named = named(&ledger, &args.tests)?;
     if ledger.is_empty() {
         return print(&project, view, ExitCode::Clean);
     }
@@ -61,7 +57,7 @@ fn prune(global: &GlobalArgs, args: &LedgerPruneArgs) -> anyhow::Result<ExitCode
     let suite = if args.tests.is_empty() { Some(collect(&project)?) } else { None };
     let whole = is_whole(&project, &args.suite);
     for mut shown in entries(&project, &shelf, suite.as_ref().map(|s| (s, whole))) {
-        let named = args.tests.iter().any(|name| means(name, &shown.entry));
+        let named = named.contains(shown.entry.test());
         let over = matches!(shown.standing, Standing::Expired { .. } | Standing::Lapsed { .. });
         if named || (suite.is_some() && shown.standing == Standing::Gone) || (args.expired && over) {
             ledger.remove(shown.entry.test());
@@ -76,10 +72,21 @@ fn prune(global: &GlobalArgs, args: &LedgerPruneArgs) -> anyhow::Result<ExitCode
     print(&project, view, ExitCode::Clean)
 }
 
-/// Whether a name or pattern means an entry.
-fn means(name: &str, entry: &Entry) -> bool {
-    let id = entry.test().to_string();
-    id == name || (name.contains('*') && wildcard(name, &id))
+/// The entries that names and patterns mean. A name that is a test's id means that test, whatever characters it has.
+fn named(ledger: &Ledger, names: &[String]) -> Result<BTreeSet<TestId>, Failed> {
+    let mut chosen = BTreeSet::new();
+    let ids: Vec<(String, &TestId)> = ledger.iter().map(|e| (e.test().to_string(), e.test())).collect();
+    for name in names {
+        let own = ids.iter().find(|(id, _)| id == name);
+        let matching = ids.iter().filter(|(id, _)| own.is_none() && name.contains('*') && wildcard(name, id));
+        let meant: Vec<TestId> = own.into_iter().chain(matching).map(|(_, test)| (*test).clone()).collect();
+        if meant.is_empty() {
+            return Err(Failed::usage(format!("`{name}` is no entry of the ledger"))
+                .hint("`anyorder ledger list` shows all; `*` stands for anything"));
+        }
+        chosen.extend(meant);
+    }
+    Ok(chosen)
 }
 
 /// The tests of the working tree; none is run.

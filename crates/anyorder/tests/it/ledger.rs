@@ -374,3 +374,61 @@ fn a_patch_that_takes_an_entry_out_does_not_win_its_test_as_evidence() {
     let kept_out = document.rows("not_evidence").iter().find(|n| n["id"] == VICTIM).unwrap();
     assert!(word(&kept_out["why"]).ends_with("(SHOP-7)"), "{kept_out}");
 }
+
+#[test]
+fn ids_of_every_kind_are_frozen_and_found_again() {
+    let tests = r#"
+import pytest
+dirt = []
+NAMES = ["with space", "quote'\"`$(x)", "line\nbreak", "*", "[b]racket", "ünï", "a" * 20_000, "::error::"]
+def test_first(): pass
+@pytest.mark.parametrize("name", NAMES, ids=NAMES)
+def test_name(name): assert not dirt
+def test_polluter(): dirt.append(1)
+"#;
+    let twice = r#"
+import pytest
+class Twice(pytest.File):
+    def collect(self):
+        yield Item.from_parent(self, name="same")
+        yield Item.from_parent(self, name="same")
+class Item(pytest.Item):
+    def runtest(self):
+        import test_it
+        assert not test_it.dirt
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".twice":
+        return Twice.from_parent(parent, path=file_path)
+"#;
+    let project = Project::with(&[("test_it.py", tests), ("conftest.py", twice), ("z.twice", "")]);
+    let document = freeze(&project, &["*"]).args(["--format", "json"]).answer().json();
+    assert_eq!(document.rows("entries").len(), 10);
+    assert!(text(&project).contains("occurrence = 2\n"), "two tests have one id");
+    let answer = run(&project).answer();
+    answer.shows("10 of 12 tests depend on order, all of them are frozen or quarantined");
+    project.anyorder(["ledger", "check"]).answer().shows("10 entries, each of them protects");
+    // What is printed can be typed, a name that looks like a pattern included.
+    for name in ["z.twice::same (#2)", "test_it.py::test_name[*]", "test_it.py::test_name[quote'\"`$(x)]"] {
+        project.anyorder(["ledger", "prune", name]).writing(FILE).answer().shows("1 entry dropped");
+    }
+    project.anyorder(["ledger", "list"]).answer().shows("7 entries");
+}
+
+#[test]
+fn a_ctrl_c_leaves_the_ledger_as_it_was() {
+    let slow = "import time\nstate = []\ndef test_a():\n    time.sleep(0.4)\n    state.append(1)\ndef test_b(): assert not state\n";
+    let project = Project::of_tests(slow);
+    let call =
+        project.anyorder(["freeze", "test_it.py::test_b", "--for", "1d", "--issue", "x", "--seeds", "400"]);
+    let mut child = call.start();
+    while !project.root.join(".anyorder/anyorder.db").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(!project.root.join(FILE).exists());
+    project.assert_nothing_survives();
+}

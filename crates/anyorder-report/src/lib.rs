@@ -12,6 +12,7 @@
 
 pub mod command;
 pub mod escape;
+mod explain;
 pub mod json;
 pub mod junit;
 pub mod progress;

@@ -53,8 +53,8 @@ fn row(scenario: Scenario, count: u64, star: bool) -> Row {
     row
 }
 
-fn at(sorted: &[f64], share: f64) -> f64 {
-    let place = (sorted.len() as f64 * share) as usize;
+fn at(sorted: &[f64], percent: usize) -> f64 {
+    let place = sorted.len() * percent / 100;
     sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
@@ -91,10 +91,10 @@ fn main() {
                 share(blocked),
                 share(reviewed),
                 share(blamed),
-                at(&extra, 0.5),
-                at(&extra, 0.95),
-                at(&per_cause, 0.5),
-                at(&per_cause, 0.95),
+                at(&extra, 50),
+                at(&extra, 95),
+                at(&per_cause, 50),
+                at(&per_cause, 95),
                 if scenario == Scenario::Null { String::new() } else { words.join(", ") },
             );
         }

@@ -16,6 +16,7 @@ mod declared;
 mod env_vars;
 mod exit_code;
 mod hint;
+mod ledger;
 mod measure;
 mod progress;
 mod project;

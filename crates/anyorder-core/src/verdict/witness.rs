@@ -222,6 +222,17 @@ pub enum VerdictOutcome {
 }
 
 impl VerdictOutcome {
+    /// What findings and evidence together lead to: the gravest action decides, and where nothing speaks against a patch
+    /// and nothing for it, a person must look.
+    pub fn of(findings: &[Judgement], evidence: &[TestId]) -> Self {
+        match findings.iter().map(|j| j.action).max() {
+            Some(Action::Block) => Self::Block,
+            Some(Action::Review) => Self::Review,
+            _ if evidence.is_empty() => Self::Review,
+            _ => Self::Accept,
+        }
+    }
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {

@@ -143,6 +143,7 @@ impl TestView {
             failures,
             witness: Witness::of_class(test, class, &tree.sweep, run_of),
             notes,
+            listed: None,
         })
     }
 }
@@ -175,6 +176,8 @@ impl FindingView {
             cause: judgement.cause,
             failure,
             notes,
+            listed: None,
+            next: None,
         }
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn vector(letters: &str) -> OutcomeVector {
 
 pub(crate) fn stable(id: &str, orders: usize) -> TestView {
     TestView {
+        listed: None,
         id: TestId::new(id),
         class: Class::StablePass,
         vector: OutcomeVector(vec![Outcome::Passed; orders]),
@@ -160,6 +161,7 @@ pub(crate) fn troubled() -> RunView {
     view.failures[1].phase = Some(Phase::Setup);
     for n in 0..500 {
         view.tests.push(TestView {
+            listed: None,
             notes: Vec::new(),
             id: TestId::new(format!("tests/test_price.py::test_price[case {n}-100]")),
             class: Class::OrderSensitive,
@@ -177,6 +179,7 @@ pub(crate) fn troubled() -> RunView {
         });
     }
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_registry.py::TestHandlers::test_json_handler_is_used"),
         class: Class::OrderSensitive,
@@ -194,6 +197,7 @@ pub(crate) fn troubled() -> RunView {
         },
     });
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_net.py::test_ping"),
         class: Class::Flaky,
@@ -202,6 +206,7 @@ pub(crate) fn troubled() -> RunView {
         witness: Witness { seen: vec![seen(seed(4), "TPPTP", Some("8"))], minimal_order: Vec::new() },
     });
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_old.py::test_imp"),
         class: Class::StableFail,
@@ -315,6 +320,8 @@ pub(crate) fn accepted() -> CheckView {
             patched: tree("uncommitted changes", None, 20, 910),
             verdict: Verdict::Accept,
             findings: vec![FindingView {
+                listed: None,
+                next: None,
                 id: TestId::new("tests/test_api.py::test_0"),
                 finding: Finding::Repaired,
                 action: Action::Credit,
@@ -378,6 +385,8 @@ pub(crate) fn blocked() -> CheckView {
     let patched = || Tree::Patched(None);
     candidate.findings = vec![
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_registry.py::test_new_handler"),
             finding: Finding::NewTestCoupled,
             action: Action::Block,
@@ -396,6 +405,8 @@ pub(crate) fn blocked() -> CheckView {
             notes: Vec::new(),
         },
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_cache.py::test_starts_empty"),
             finding: Finding::Introduced,
             action: Action::Block,
@@ -417,6 +428,8 @@ pub(crate) fn blocked() -> CheckView {
             notes: Vec::new(),
         },
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_net.py::test_ping"),
             finding: Finding::Flaky,
             action: Action::Quarantine,

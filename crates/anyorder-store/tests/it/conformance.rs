@@ -6,7 +6,7 @@ use anyorder_core::model::{
     Ending, Excerpt, Executor, OrderLabel, Outcome, Peek, Phase, RunRecord, Seed, TestIx, TestResult, Tree,
 };
 use anyorder_store::{
-    Artefact, CheckRecord, RunId, Store, StoreError, SweepId, SweepKey, SweepState, order_file,
+    Artefact, CheckId, CheckRecord, RunId, Store, StoreError, SweepId, SweepKey, SweepState, order_file,
     read_order_file,
 };
 
@@ -311,6 +311,15 @@ fn checks_are_kept_the_newest_first(place: &impl Place) {
     assert_eq!(checks[0].patches, hostile_names());
     assert_eq!((checks[0].created_ms, &*checks[0].verdict, &*checks[0].base), (2, "review", "main~2"));
     assert_eq!(store.check_document(ids[1]).unwrap(), "{\"n\": 1}");
+    for id in ids {
+        assert_eq!(id.to_string().parse(), Ok(id), "what is shown can be typed");
+    }
+    let unknown: CheckId = "c99".parse().unwrap();
+    let error = store.check_document(unknown).unwrap_err();
+    assert_eq!(error.to_string(), "there is no check c99 in the store");
+    for text in ["99", "r1", "c", "c-1", "c+1", "c99999999999999999999"] {
+        assert!(text.parse::<CheckId>().is_err(), "{text}");
+    }
 }
 
 fn artefacts_are_whole_and_replaced_whole(place: &impl Place) {

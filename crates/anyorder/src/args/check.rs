@@ -28,6 +28,9 @@ pub struct CheckArgs {
     /// Do not put new and changed tests before and behind all others
     #[arg(long)]
     pub no_star: bool,
+    /// Explain a finding, such as `pre_existing`, and judge nothing
+    #[arg(long, value_name = "FINDING")]
+    pub explain: Option<String>,
     /// Which orders.
     #[command(flatten)]
     pub plan: PlanArgs,

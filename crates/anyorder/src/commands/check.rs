@@ -16,6 +16,7 @@ use crate::check::{self, Trial};
 use crate::clock;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
+use crate::ledger::Shelf;
 use crate::measure::{self, Measured, Reuse};
 use crate::progress::Progress;
 use crate::project::{Needs, Project, style_of_report};
@@ -28,6 +29,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(global, &args.suite, Needs::Git)?;
     let plan = PlanSettings::resolve(&args.plan, &project.config)?;
     let rules = rules(&project.config)?;
+    let shelf = Shelf::open(&project)?;
     let rev = base(&project, args)?;
     let candidates = candidates(&project, args, &rev)?;
     let interpreter = project.interpreter()?;
@@ -37,6 +39,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     progress.lasting(&format!("base is {} ({})", short(&rev.oid), rev.how));
 
     let tree = project.checkout.at(&rev, &folder(&project, "base")?).map_err(Failed::cannot_measure)?;
+    let shelf = shelf.beside(&tree, &project);
     let collected = check::collect(&project, &interpreter.path, Tree::Base, tree, &mut progress)?;
     let reuse = if args.fresh_sweeps { Reuse::Nothing } else { Reuse::Complete };
     let mut base = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;
@@ -80,10 +83,13 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
             star,
             budget,
         };
-        let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let mut verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let effect = shelf.apply(&mut verdict, &trial.patched.result);
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
-        views.push(check::candidate_view(&trial, &verdict));
+        let mut shown = check::candidate_view(&trial, &verdict);
+        shown.list(&effect);
+        views.push(shown);
     }
     progress.finish();
     rank(&mut views);

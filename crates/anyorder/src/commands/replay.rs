@@ -133,7 +133,7 @@ fn wanted(
     if path.is_file() {
         return from_file(&path, suite);
     }
-    Err(Failed::usage(format!("`{}` is no stored run, no order, no test and no file", what)).hint(
+    Err(Failed::usage(format!("`{what}` is no stored run, no order, no test and no file")).hint(
         "write a run such as `r17`, an order such as `seed:7`, a test id, or the path of a list of test ids",
     ))
 }

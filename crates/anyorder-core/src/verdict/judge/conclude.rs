@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{OrderLabel, TestId, TestIx};
 
 use super::super::class::{ClassWitness, Kind, Observation};
-use super::super::finding::{Action, Finding};
+use super::super::finding::Finding;
 use super::super::probe::Side;
 use super::super::witness::{
     Arm, ArmRow, Judgement, Note, Replays, SideData, StarCover, Verdict, VerdictOutcome, Witness,
@@ -39,15 +39,8 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
     }
     let evidence = evidence(judge, &found);
     let findings = with_causes(judge, found);
-    let gravest = findings.iter().map(|j| j.action).max();
     Verdict {
-        outcome: match gravest {
-            Some(Action::Block) => VerdictOutcome::Block,
-            Some(Action::Review) => VerdictOutcome::Review,
-            // Nothing speaks against the patch, and nothing for it.
-            _ if evidence.is_empty() => VerdictOutcome::Review,
-            _ => VerdictOutcome::Accept,
-        },
+        outcome: VerdictOutcome::of(&findings, &evidence),
         findings,
         evidence,
         silent,

@@ -201,10 +201,10 @@ fn star(
     let (collected, suite) = (&trial.patched.collected, trial.patched.suite());
     let needed = suite.indices().filter(|ix| !collected.declared.needed.prerequisites(*ix).is_empty());
     let bound = needed.map(|ix| suite.id(ix).clone()).collect();
-    let mut rules = StarRules { bound, ..StarRules::default() };
-    if collected.executor != Executor::Fork || !trial.star {
-        // Each row would cost a start of the interpreter: all touched tests are named as left out.
-        rules.max_peeks = 0;
+    let mut rules = StarRules { bound, executor: collected.executor, ..StarRules::default() };
+    if !trial.star {
+        // All touched tests are then named as left out.
+        (rules.max_peeks, rules.max_runs) = (0, 0);
     }
     let mut star = Star::new(&trial.base.result, &trial.patched.result, touched, rules);
     let jobs = project.settings.jobs;

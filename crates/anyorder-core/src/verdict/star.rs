@@ -3,6 +3,8 @@
 //!
 //! A row runs one test and then, each in a child of its own, those that are looked at. What a row shows is held against
 //! what the test does alone, and is shown again before it counts: a test that answers both ways is flaky, not coupled.
+//! Where forking is not safe, each touched test is run once in front of all others and once behind them, in one process
+//! each: what stands between two tests may then hide what the one does to the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,21 +24,32 @@ pub struct StarRules {
     pub repeats: u32,
     /// Repetitions of a row that shows both outcomes, and how many of all runs of it must not pass to count.
     pub spare_repeats: (u32, usize),
+    /// How the patched tree is run: forked, or in fresh interpreters.
+    pub executor: Executor,
+    /// In fresh interpreters: no more runs of the whole suite than this.
+    pub max_runs: usize,
     /// Tests that are never run without others: those that declare what must run before them.
     pub bound: BTreeSet<TestId>,
 }
 
 impl Default for StarRules {
     fn default() -> Self {
-        Self { max_peeks: 20_000, repeats: 2, spare_repeats: (8, 4), bound: BTreeSet::new() }
+        Self {
+            max_peeks: 20_000,
+            repeats: 2,
+            spare_repeats: (8, 4),
+            executor: Executor::Fork,
+            max_runs: 10,
+            bound: BTreeSet::new(),
+        }
     }
 }
 
-/// Two tests of which the second does not pass behind the first, though it does alone.
+/// A test that does not pass behind others, though it does alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// What ran before.
-    pub first: TestId,
+    /// What ran before: one test, but for what fresh interpreters showed.
+    pub before: Vec<TestId>,
     /// The test that does not pass behind it.
     pub then: TestId,
     /// How bad it is there.
@@ -61,6 +74,32 @@ pub struct StarResult {
     pub peeks: usize,
 }
 
+/// One row: tests that run one after the other, and those that are looked at.
+#[derive(Clone, Debug)]
+struct Row {
+    sequence: Vec<usize>,
+    then: Vec<usize>,
+}
+
+impl Row {
+    /// One test, then children: all the clean ones behind a touched test, behind any other the touched ones.
+    fn forked(first: usize, all: impl Iterator<Item = (usize, bool)>, touched: &BTreeSet<usize>) -> Self {
+        let looked_at = |ix: usize| touched.contains(&first) || touched.contains(&ix);
+        let then = all.filter(|(ix, clean)| *clean && *ix != first && looked_at(*ix)).map(|(ix, _)| ix);
+        Self { sequence: vec![first], then: then.collect() }
+    }
+
+    /// A touched test in front of all others, and behind them.
+    fn fresh(touched: usize, all: impl Iterator<Item = (usize, bool)> + Clone) -> [Self; 2] {
+        let others: Vec<usize> = all.clone().map(|(ix, _)| ix).filter(|ix| *ix != touched).collect();
+        let clean = all.filter(|(_, clean)| *clean).map(|(ix, _)| ix);
+        let (own, then): (Vec<usize>, Vec<usize>) = clean.partition(|ix| *ix == touched);
+        let in_front = std::iter::once(touched).chain(others.clone()).collect();
+        let behind = others.into_iter().chain([touched]).collect();
+        [Self { sequence: in_front, then }, Self { sequence: behind, then: own }]
+    }
+}
+
 fn all_bad(seen: &[Observation]) -> bool {
     seen.iter().all(|o| o.kind().is_some_and(|k| k > Kind::Pass))
 }
@@ -70,10 +109,9 @@ fn all_bad(seen: &[Observation]) -> bool {
 pub struct Star {
     ids: Vec<TestId>,
     rules: StarRules,
-    /// For each row its first test, and those looked at behind it.
-    rows: Vec<(usize, Vec<usize>)>,
+    rows: Vec<Row>,
     next_row: usize,
-    /// Runs of each pair that did not pass at first.
+    /// Runs that did not pass at first, by row and test.
     hits: BTreeMap<(usize, usize), Vec<Observation>>,
     /// Repetitions asked for, by row.
     repeated: BTreeMap<usize, u32>,
@@ -99,7 +137,7 @@ impl Star {
                 Cell::Seen(outcome) => Kind::of(outcome) == Kind::Pass,
                 Cell::Disturbed { .. } | Cell::Unplanned => false,
             });
-            stable && by_itself && !rules.bound.contains(suite.id(ix))
+            stable && (by_itself || rules.executor == Executor::Fresh) && !rules.bound.contains(suite.id(ix))
         };
         let clean: Vec<bool> = suite.indices().map(clean).collect();
         // New tests first, then those whose own source differs, then the rest of their files (METHODS A5).
@@ -111,28 +149,31 @@ impl Star {
         let mut wanted: Vec<(u8, TestIx)> =
             suite.indices().filter_map(|ix| place(ix).map(|p| (p, ix))).collect();
         wanted.sort_unstable();
-        let affordable = rules.max_peeks / (2 * suite.len()).max(1);
+        let affordable = match rules.executor {
+            Executor::Fork => rules.max_peeks / (2 * suite.len()).max(1),
+            Executor::Fresh => rules.max_runs / 2,
+        };
+        let by_fork = rules.executor == Executor::Fork;
         let free = |ix: &TestIx| !rules.bound.contains(suite.id(*ix));
         let mut chosen = BTreeSet::new();
         let (mut covered, mut left_out) = (Vec::new(), Vec::new());
         for (_, ix) in wanted {
-            if chosen.len() < affordable && free(&ix) && alone.is_some() {
+            if chosen.len() < affordable && free(&ix) && (alone.is_some() || !by_fork) {
                 chosen.insert(ix.get());
                 covered.push(suite.id(ix).clone());
             } else {
                 left_out.push(suite.id(ix).clone());
             }
         }
-        let looked_at = |first: usize| -> Vec<usize> {
-            let all = 0..ids.len();
-            let seen = |then: &usize| *then != first && clean[*then];
-            if chosen.contains(&first) {
-                return all.filter(seen).collect();
+        let all = || (0..ids.len()).map(|ix| (ix, clean[ix]));
+        let rows = match rules.executor {
+            Executor::Fork => {
+                let first = suite.indices().filter(free).map(TestIx::get);
+                first.map(|first| Row::forked(first, all(), &chosen)).collect::<Vec<_>>()
             }
-            chosen.iter().copied().filter(seen).collect()
+            Executor::Fresh => chosen.iter().flat_map(|touched| Row::fresh(*touched, all())).collect(),
         };
-        let rows = suite.indices().filter(free).map(|ix| (ix.get(), looked_at(ix.get())));
-        let rows = rows.filter(|(_, then)| !then.is_empty()).collect();
+        let rows = rows.into_iter().filter(|row| !row.then.is_empty()).collect();
         Self {
             ids,
             rules,
@@ -166,7 +207,7 @@ impl Star {
             return Some(self.issue(row, attempt, then));
         }
         let row = self.next_row;
-        let then = self.rows.get(row)?.1.clone();
+        let then = self.rows.get(row)?.then.clone();
         self.next_row += 1;
         Some(self.issue(row, 1, then))
     }
@@ -178,10 +219,9 @@ impl Star {
         let out: BTreeSet<usize> = self.outstanding.values().map(|(row, ..)| *row).collect();
         let open = |((_, _), seen): &(&(usize, usize), &Vec<Observation>)| seen.len() < wanted(seen) as usize;
         let mut by_row: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for ((first, then), _) in self.hits.iter().filter(open) {
-            let Ok(row) = self.rows.binary_search_by_key(first, |(f, _)| *f) else { continue };
+        for (&(row, then), _) in self.hits.iter().filter(open) {
             if !out.contains(&row) && self.repeated.get(&row).copied().unwrap_or(1) <= mixed {
-                by_row.entry(row).or_default().push(*then);
+                by_row.entry(row).or_default().push(then);
             }
         }
         by_row.pop_first()
@@ -191,20 +231,27 @@ impl Star {
         let id = ProbeId(self.issued);
         self.issued += 1;
         self.peeks += then.len();
-        let first = self.ids[self.rows[row].0].clone();
-        let peeks = then.iter().map(|t| ProbePeek { after: 1, test: self.ids[*t].clone() }).collect();
+        let named = |ix: &usize| self.ids[*ix].clone();
+        let tests = self.rows[row].sequence.iter().map(named).collect();
+        let watched: Vec<TestId> = then.iter().map(named).collect();
+        let (peeks, watch) = match self.rules.executor {
+            Executor::Fork => {
+                (watched.into_iter().map(|test| ProbePeek { after: 1, test }).collect(), Vec::new())
+            }
+            Executor::Fresh => (Vec::new(), watched),
+        };
         self.outstanding.insert(id, (row, attempt, then));
         Probe {
             id,
             side: Side::Patched,
             label: OrderLabel::List("star".to_owned()),
             order_of: Side::Patched,
-            tests: Selection::Sequence(vec![first]),
-            may_stop: false,
+            tests: Selection::Sequence(tests),
+            may_stop: self.rules.executor == Executor::Fresh,
             peeks,
-            executor: Executor::Fork,
+            executor: self.rules.executor,
             attempt,
-            watch: Vec::new(),
+            watch,
             why: Why::Star,
         }
     }
@@ -212,22 +259,25 @@ impl Star {
     /// Takes the answer to a probe. An id that is not outstanding is ignored.
     pub fn observe(&mut self, id: ProbeId, answer: &Answer) {
         let Some((row, attempt, then)) = self.outstanding.remove(&id) else { return };
-        let first = self.rows[row].0;
         for then in then {
-            let Some(seen) = answer.peek(1, &self.ids[then]) else { continue };
+            let seen = match self.rules.executor {
+                Executor::Fork => answer.peek(1, &self.ids[then]),
+                Executor::Fresh => answer.of(&self.ids[then]),
+            };
+            let Some(seen) = seen else { continue };
             let observation = Observation {
                 label: OrderLabel::List("star".to_owned()),
                 attempt,
-                executor: Executor::Fork,
+                executor: self.rules.executor,
                 outcome: seen.outcome,
                 disturbed: seen.unreached_because_of.is_some(),
                 signature: seen.signature.clone(),
             };
             let Some(kind) = observation.kind() else { continue };
             if attempt > 1 {
-                self.hits.entry((first, then)).or_default().push(observation);
+                self.hits.entry((row, then)).or_default().push(observation);
             } else if kind > Kind::Pass {
-                self.hits.insert((first, then), vec![observation]);
+                self.hits.insert((row, then), vec![observation]);
             }
         }
     }
@@ -252,19 +302,20 @@ impl Star {
         let mut result = StarResult { covered, left_out, peeks: self.peeks, ..StarResult::default() };
         let (mut coupled, mut chance) = (BTreeSet::new(), BTreeSet::new());
         let wanted = 1 + self.rules.repeats as usize;
-        for ((first, then), mut observations) in self.hits {
+        for ((row, then), mut observations) in self.hits {
             observations.sort();
             let kinds: Vec<Kind> = observations.iter().filter_map(Observation::kind).collect();
             let Some(&kind) = kinds.iter().filter(|k| **k > Kind::Pass).min() else { continue };
             let bad = kinds.iter().filter(|k| **k > Kind::Pass).count();
             let mixed = kinds.contains(&Kind::Pass);
             let counts = if mixed { bad >= self.rules.spare_repeats.1 } else { kinds.len() >= wanted };
-            let id = |ix: usize| self.ids[ix].clone();
-            let pair = || Pair { first: id(first), then: id(then), kind, observations: observations.clone() };
+            let named = |ix: &usize| self.ids[*ix].clone();
+            let before = self.rows[row].sequence.iter().take_while(|ix| **ix != then).map(named).collect();
+            let pair = Pair { before, then: named(&then), kind, observations };
             if counts && coupled.insert(then) {
-                result.pairs.push(pair());
+                result.pairs.push(pair);
             } else if mixed && !counts && chance.insert(then) {
-                result.by_chance.push(pair());
+                result.by_chance.push(pair);
             }
         }
         result.by_chance.retain(|pair| !result.pairs.iter().any(|p| p.then == pair.then));

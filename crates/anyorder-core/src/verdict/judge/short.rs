@@ -37,7 +37,7 @@ fn minimal_label(at: usize) -> OrderLabel {
 
 /// The short orders that the star brings.
 pub(super) fn of_star(star: &StarResult) -> Sequences {
-    let pair = |p: &Pair| vec![p.first.clone(), p.then.clone()];
+    let pair = |p: &Pair| p.before.iter().chain([&p.then]).cloned().collect::<Vec<_>>();
     let pairs = star.pairs.iter().enumerate().map(|(at, p)| (pair_label(at), pair(p)));
     let chance = star.by_chance.iter().enumerate().map(|(at, p)| (chance_label(at), pair(p)));
     pairs.chain(chance).collect()

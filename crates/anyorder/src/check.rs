@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyorder_core::model::{Executor, Order, OrderLabel, Tree};
+use anyorder_core::model::{Order, OrderLabel, Tree};
 use anyorder_core::order::Shuffle;
 use anyorder_core::verdict::{
     Answer, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, Star, StarResult, StarRules,

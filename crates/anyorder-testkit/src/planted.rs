@@ -25,8 +25,12 @@ pub struct Goal {
     pub flake: f64,
     /// The executor in which it is hit; both when not said.
     pub only_in: Option<Executor>,
-    /// A module whose import hits it, whichever test ran.
+    /// A module whose import hits it, whichever test ran: a victim then fails.
     pub import: Option<String>,
+    /// Whether that module is imported when the whole suite is collected.
+    pub collected: bool,
+    /// The members of a set must run in their sequence.
+    pub ordered: bool,
 }
 
 impl Goal {
@@ -41,6 +45,8 @@ impl Goal {
             flake: 0.0,
             only_in: None,
             import: None,
+            collected: false,
+            ordered: false,
         }
     }
 
@@ -62,6 +68,23 @@ impl Goal {
         self
     }
 
+    /// The same, members of a set in their sequence only.
+    #[must_use]
+    pub fn in_sequence(self) -> Self {
+        Self { ordered: true, ..self }
+    }
+
+    /// The same, hit in one executor only.
+    #[must_use]
+    pub fn only_in(self, executor: Executor) -> Self {
+        Self { only_in: Some(executor), ..self }
+    }
+
+    /// A victim of a module's import, which happens when the whole suite is collected or only when it is asked for.
+    pub fn import(test: TestIx, module: &str, collected: bool) -> Self {
+        Self { import: Some(module.to_owned()), collected, ..Self::victim(test, Vec::new()) }
+    }
+
     /// The same, hit only so often.
     #[must_use]
     pub fn sometimes(self, rate: f64) -> Self {
@@ -80,6 +103,15 @@ pub struct Walk<'a> {
     pub imports: &'a [String],
     /// How the interpreter came about.
     pub executor: Executor,
+    /// Whether the whole suite was collected, not only the file of the test that is looked at.
+    pub collected: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// These tests with these peeks, in a fork of an interpreter that collected the whole suite.
+    pub fn new(tests: &'a [TestIx], peeks: &'a [(usize, TestIx)]) -> Self {
+        Self { tests, peeks, imports: &[], executor: Executor::Fork, collected: true }
+    }
 }
 
 /// A suite with planted roles. Tests that no goal names pass and do nothing.
@@ -172,7 +204,13 @@ impl Planted {
             passes.push(self.passes(test, &seen, walk, rng));
             for &(goal, write) in &self.writes[test.get()] {
                 match write {
-                    Write::Member(set, bit) => seen[goal][set] |= bit,
+                    // In sequence: all members before it must have run.
+                    Write::Member(set, bit)
+                        if !self.goals[goal].ordered || seen[goal][set] & (bit - 1) == bit - 1 =>
+                    {
+                        seen[goal][set] |= bit;
+                    }
+                    Write::Member(..) => {}
                     Write::Undo => seen[goal].fill(0),
                 }
             }
@@ -187,7 +225,10 @@ impl Planted {
             .iter()
             .zip(&goal.sets)
             .any(|(bits, set)| *bits == (1u64 << set.len()) - 1 && !set.is_empty());
-        let imported = goal.import.as_ref().is_some_and(|module| walk.imports.contains(module));
+        let imported = goal
+            .import
+            .as_ref()
+            .is_some_and(|module| walk.imports.contains(module) || (goal.collected && walk.collected));
         let applies = goal.only_in.is_none_or(|executor| executor == walk.executor);
         let hit = (complete || imported) && applies && (goal.rate >= 1.0 || rng.chance(goal.rate));
         let passes = hit == goal.brittle;

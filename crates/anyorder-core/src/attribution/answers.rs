@@ -88,7 +88,8 @@ struct Out {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
-    known: HashMap<Trial, Vec<Option<Outcome>>>,
+    /// Each with the number of its query.
+    known: HashMap<Trial, Vec<(u32, Option<Outcome>)>>,
     pending: HashMap<Trial, u32>,
     out: BTreeMap<QueryId, Out>,
     attempts: HashMap<String, u32>,
@@ -98,15 +99,26 @@ pub(super) struct Answers {
 
 impl Answers {
     /// All outcomes of a trial, in the sequence in which they came.
-    pub(super) fn outcomes(&self, trial: &Trial) -> &[Option<Outcome>] {
-        self.known.get(trial).map_or(&[], Vec::as_slice)
+    pub(super) fn outcomes(&self, trial: &Trial) -> impl ExactSizeIterator<Item = Option<Outcome>> + '_ {
+        self.known.get(trial).map_or(&[][..], Vec::as_slice).iter().map(|(_, outcome)| *outcome)
+    }
+
+    /// How many queries were asked so far: the number that the next one gets.
+    pub(super) fn issued(&self) -> u32 {
+        self.issued
     }
 
     /// Hits and misses of a trial.
     pub(super) fn tally(&self, trial: &Trial, hit: impl Fn(Outcome) -> bool) -> Tally {
+        self.tally_since(trial, 0, hit)
+    }
+
+    /// The same of the queries from a number on.
+    pub(super) fn tally_since(&self, trial: &Trial, since: u32, hit: impl Fn(Outcome) -> bool) -> Tally {
         let mut tally = Tally::default();
-        for outcome in self.outcomes(trial) {
+        for (query, outcome) in self.known.get(trial).map_or(&[][..], Vec::as_slice) {
             match outcome.map(&hit) {
+                _ if *query < since => {}
                 Some(true) => tally.hits += 1,
                 Some(false) => tally.misses += 1,
                 None => tally.lost += 1,
@@ -188,7 +200,7 @@ impl Answers {
             if let Some(pending) = self.pending.get_mut(&trial) {
                 *pending = pending.saturating_sub(1);
             }
-            self.known.entry(trial).or_default().push(answer.outcomes.get(n).copied().flatten());
+            self.known.entry(trial).or_default().push((id.0, answer.outcomes.get(n).copied().flatten()));
         }
         true
     }

@@ -9,7 +9,7 @@ use super::answers::{Answers, Ask, Setting};
 use super::certify::{Standing, prove_import};
 use super::conclude::conclude;
 use super::finding::{BlameSpent, Blamed};
-use super::goal::{Goal, Stage};
+use super::goal::{Goal, Imported, Stage};
 use super::input::BlameInput;
 use super::known::Known;
 use super::matrix::Matrix;
@@ -185,18 +185,11 @@ impl Blame {
     fn asks_of_imports(&self) -> Vec<Ask> {
         let wanted = self.input.options.certificate;
         let found = self.goals.iter().flat_map(|goal| goal.imports.iter().map(move |found| (goal, found)));
-        let open = |(goal, (modules, base)): (&Goal, &(Vec<String>, Setting))| match prove_import(
-            goal,
-            modules,
-            base,
-            wanted,
-            &self.answers,
-        )
-        .1
-        {
-            Standing::Open(asks) => asks,
-            Standing::Closed => Vec::new(),
-        };
+        let open =
+            |(goal, found): (&Goal, &Imported)| match prove_import(goal, found, wanted, &self.answers).1 {
+                Standing::Open(asks) => asks,
+                Standing::Closed => Vec::new(),
+            };
         found.flat_map(open).collect()
     }
 

@@ -79,7 +79,7 @@ impl Blame {
             return true;
         }
         let Some(unit) = set.units.iter().find(|unit| unit.tests.contains(&goal.test)) else { return false };
-        let (proof, standing) = prove(goal, &set.tests, &unit.tests, wanted, &self.answers);
+        let (proof, standing) = prove(goal, &set.tests, unit, wanted, &self.answers);
         let never = proof.with.hits == 0 && proof.with.runs >= NEVER;
         matches!(standing, Standing::Closed) && !never
     }
@@ -118,7 +118,7 @@ impl Blame {
             .clone()
             .map(|place| {
                 let trial = Trial::new(&setting, &sequence[..place], goal.test);
-                self.answers.outcomes(&trial).first().copied().map(|o| o.is_some_and(|o| !goal.is_hit(o)))
+                self.answers.outcomes(&trial).next().map(|o| o.is_some_and(|o| !goal.is_hit(o)))
             })
             .collect();
         let clean = said.iter().position(|clean| *clean == Some(true));

@@ -6,7 +6,7 @@ use super::answers::Setting;
 use super::blame::Blame;
 use super::certify::{NEVER, prove, prove_import};
 use super::finding::{Blamed, HittingSet, ImportPolluter, Proof, Role, TestBlame};
-use super::goal::{Goal, Stage};
+use super::goal::{Goal, Imported, Stage};
 
 pub(super) fn conclude(blame: &Blame) -> Blamed {
     let causes = causes(blame);
@@ -26,9 +26,9 @@ fn test(blame: &Blame, g: usize, goal: &Goal, cause: u32) -> TestBlame {
         })
         .collect();
     let wanted = blame.input.options.certificate;
-    let import = |(modules, base): &(Vec<String>, Setting)| ImportPolluter {
-        modules: modules.clone(),
-        proof: prove_import(goal, modules, base, wanted, &blame.answers).0,
+    let import = |found: &Imported| ImportPolluter {
+        modules: found.modules.clone(),
+        proof: prove_import(goal, found, wanted, &blame.answers).0,
     };
     let imports: Vec<ImportPolluter> = goal.imports.iter().map(import).collect();
     let timeline = (blame.input.options.timeline && blame.input.options.forks)
@@ -55,7 +55,7 @@ fn proof(blame: &Blame, k: usize, goal: &Goal) -> Proof {
     let wanted = blame.input.options.certificate;
     let units = set.units.iter().filter(|unit| unit.tests.contains(&goal.test));
     let mut proofs: Vec<Proof> =
-        units.map(|unit| prove(goal, &set.tests, &unit.tests, wanted, &blame.answers).0).collect();
+        units.map(|unit| prove(goal, &set.tests, unit, wanted, &blame.answers).0).collect();
     proofs.sort_by_key(|proof| (!proof.certified, proof.beside.len()));
     proofs.into_iter().next().unwrap_or_default()
 }

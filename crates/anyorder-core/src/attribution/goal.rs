@@ -27,6 +27,16 @@ pub(super) enum Stage {
     Done,
 }
 
+/// Modules whose import was found to fail a test.
+#[derive(Clone, Debug)]
+pub(super) struct Imported {
+    pub(super) modules: Vec<String>,
+    /// Where: with what is collected there.
+    pub(super) base: Setting,
+    /// Queries from this number on may prove it.
+    pub(super) since: u32,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Goal {
     pub(super) test: TestIx,
@@ -37,8 +47,8 @@ pub(super) struct Goal {
     threshold: Kind,
     /// The sets that hit it, by number; the first found first.
     pub(super) sets: Vec<usize>,
-    /// Module sets found, and the setting in which they hit.
-    pub(super) imports: Vec<(Vec<String>, Setting)>,
+    /// Module sets found.
+    pub(super) imports: Vec<Imported>,
     /// Found by a search in fresh interpreters although forks are allowed.
     pub(super) fresh_only: bool,
     /// How a search ended that found nothing.
@@ -91,8 +101,8 @@ impl Goal {
     }
 
     /// For modules a hit is a failure, whatever the test gives alone where all files are collected.
-    pub(super) fn import_tally(&self, answers: &Answers, setting: &Setting) -> Tally {
-        answers.tally(&Trial::new(setting, &[], self.test), |outcome| self.is_bad(outcome))
+    pub(super) fn import_tally(&self, answers: &Answers, setting: &Setting, since: u32) -> Tally {
+        answers.tally_since(&Trial::new(setting, &[], self.test), since, |outcome| self.is_bad(outcome))
     }
 
     /// What stood before it in each order that was run, and whether it was hit.
@@ -166,7 +176,7 @@ impl Goal {
     pub(super) fn timeline(&self, answers: &Answers, setting: &Setting, tests: Vec<TestIx>) -> Timeline {
         let at = |place: usize| {
             let trial = Trial::new(setting, &tests[..place], self.test);
-            answers.outcomes(&trial).last().copied().flatten()
+            answers.outcomes(&trial).last().flatten()
         };
         let outcomes = (0..=tests.len()).map(at).collect();
         Timeline { tests, outcomes }

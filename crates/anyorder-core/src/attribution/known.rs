@@ -204,7 +204,9 @@ impl Blame {
         let wanted = |g: &usize| self.goals[*g].sets.iter().take(CERTIFIED_SETS).any(|own| *own == k);
         let test = |g: usize| self.goals[g].test;
         let has_unit = |g: usize| set.units.iter().any(|unit| unit.tests.contains(&test(g)));
-        let single = |g: usize| Unit { set: k, tests: vec![test(g)] };
+        // What fresh interpreters said while the set was looked for chose it, and proves nothing.
+        let since = if set.executor == Executor::Fresh { self.answers.issued() } else { 0 };
+        let single = |g: usize| Unit { set: k, tests: vec![test(g)], since };
         let fresh: Vec<usize> =
             set.members.iter().copied().filter(wanted).filter(|g| !has_unit(*g)).collect();
         let mut units = Vec::new();
@@ -215,9 +217,10 @@ impl Blame {
             let mut tests: Vec<TestIx> =
                 rest.iter().map(|g| test(*g)).filter(|ix| !set.tests.contains(ix)).collect();
             tests.sort_unstable();
-            // Without forks the runs that showed it are the first of its proof.
+            // Without forks they were tried in this sequence already.
             let grouped = !set.group.is_empty() && tests.iter().all(|ix| set.group.contains(ix));
-            units.push(Unit { set: k, tests: if grouped { set.group.clone() } else { tests } });
+            let tests = if grouped { set.group.clone() } else { tests };
+            units.push(Unit { set: k, tests, since });
         } else {
             units.extend(rest.iter().map(|g| single(*g)));
         }
@@ -238,7 +241,7 @@ impl Blame {
                 return false;
             }
             let wanted = self.input.options.certificate;
-            let (proof, standing) = prove(goal, &set.tests, &unit.tests, wanted, &self.answers);
+            let (proof, standing) = prove(goal, &set.tests, unit, wanted, &self.answers);
             matches!(standing, Standing::Closed) && !proof.certified
         };
         set.members.iter().copied().filter(failed).take(SECOND_CHANCES.saturating_sub(singles)).collect()
@@ -254,7 +257,7 @@ impl Blame {
                     continue;
                 }
                 let wanted = self.input.options.certificate;
-                if let Standing::Open(open) = prove(goal, &set.tests, &unit.tests, wanted, &self.answers).1 {
+                if let Standing::Open(open) = prove(goal, &set.tests, unit, wanted, &self.answers).1 {
                     asks.extend(open.into_iter().filter(|ask| !asks.contains(ask)).collect::<Vec<_>>());
                 }
             }

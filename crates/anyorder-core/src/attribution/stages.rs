@@ -8,7 +8,7 @@ use crate::search::{Conclusion, Minimiser, Options, Ranking};
 use super::answers::{Ask, Setting, Trial};
 use super::blame::Blame;
 use super::finding::Role;
-use super::goal::{Goal, Stage};
+use super::goal::{Goal, Imported, Stage};
 use super::known::Decided;
 use super::query::{Collect, Why};
 
@@ -45,7 +45,7 @@ impl Blame {
         let goal = &self.goals[g];
         let alone = goal.alone.or_else(|| {
             let trial = Trial::new(&setting, &[], goal.test);
-            self.answers.outcomes(&trial).iter().flatten().next().copied()
+            self.answers.outcomes(&trial).flatten().next()
         });
         if alone.is_none() {
             let lost = self.answers.outcomes(&Trial::new(&setting, &[], goal.test)).len();
@@ -171,7 +171,7 @@ impl Blame {
 
     fn after_own_file(&mut self, g: usize) -> Option<Stage> {
         let collect = Collect::FileOf(self.goals[g].test);
-        let tally = self.goals[g].import_tally(&self.answers, &own_file(collect));
+        let tally = self.goals[g].import_tally(&self.answers, &own_file(collect), 0);
         if tally.hits > 0 || tally.lost >= LOST {
             let failing = !self.goals[g].was_hit();
             return Some(self.ended(g, if failing { Role::Failing } else { Role::Unreproduced }));
@@ -198,7 +198,8 @@ impl Blame {
             (conclusion, &self.goals[g].stage)
         {
             let name = |ix: &TestIx| self.input.options.modules.get(ix.get()).cloned();
-            let found = (sequence.iter().filter_map(name).collect(), base.clone());
+            let modules = sequence.iter().filter_map(name).collect();
+            let found = Imported { modules, base: base.clone(), since: self.answers.issued() };
             self.goals[g].imports.push(found);
         }
         let role = self.goals[g].ended.clone().unwrap_or(Role::Unreproduced);
@@ -222,7 +223,7 @@ impl Blame {
                 Stage::OtherExecutor => asks.extend(self.other_executor(goal)),
                 Stage::OwnFile => {
                     let own = own_file(Collect::FileOf(goal.test));
-                    let runs = goal.import_tally(&self.answers, &own).runs() + 1;
+                    let runs = goal.import_tally(&self.answers, &own, 0).runs() + 1;
                     asks.push(Ask::single(own, &[], goal.test, runs, Why::Import));
                 }
                 Stage::Ready | Stage::Search(..) | Stage::Imports(..) | Stage::Done => {}

@@ -40,18 +40,17 @@ pub struct Inquired {
 impl Inquiry {
     /// What a sweep of the suite gives to start from; the planted tests are asked about.
     pub fn input(&self, world: &Planted, rng: &mut Rng) -> BlameInput {
-        let told = |passes: bool| Some(if passes { Outcome::Passed } else { Outcome::Failed });
         let mut seen = Vec::new();
         for order in world.orders(self.seeds) {
             let walk = Walk { executor: self.swept_by, ..Walk::new(order.tests(), &[]) };
-            let passes = world.run(&walk, rng).0;
-            let tests = order.tests().iter().zip(passes).map(|(ix, passes)| (*ix, told(passes))).collect();
-            seen.push(SeenOrder { tests });
+            let outcomes = told(world, order.tests(), &world.run(&walk, rng).0);
+            seen.push(SeenOrder { tests: order.tests().iter().copied().zip(outcomes).collect() });
         }
-        let mut alone = vec![told(true); world.suite().len()];
+        let mut alone = vec![Some(Outcome::Passed); world.suite().len()];
         for goal in world.goals() {
-            let walk = Walk { executor: self.swept_by, ..Walk::new(&[], &[]) };
-            alone[goal.test.get()] = told(world.run(&Walk { peeks: &[(0, goal.test)], ..walk }, rng).1[0]);
+            let tests = [goal.test];
+            let walk = Walk { executor: self.swept_by, ..Walk::new(&tests, &[]) };
+            alone[goal.test.get()] = told(world, &tests, &world.run(&walk, rng).0)[0];
         }
         let tests = world.goals().iter().map(|goal| goal.test).collect();
         BlameInput { suite: world.suite().clone(), seen, alone, tests, options: self.options.clone() }
@@ -109,9 +108,31 @@ pub fn answer(world: &Planted, query: &Query, rng: &mut Rng) -> Answer {
         collected: query.collect == Collect::All,
     };
     let (passes, peeked) = world.run(&walk, rng);
-    let told = |passes: bool| Some(if passes { Outcome::Passed } else { Outcome::Failed });
-    let tail = passes[query.tests.len()..].iter();
-    Answer { outcomes: peeked.iter().chain(tail).map(|passes| told(*passes)).collect() }
+    let peeked = query.peeks.iter().zip(&peeked).map(|(peek, passes)| outcome(world, peek.test, *passes));
+    let ran = told(world, &sequence, &passes);
+    // A peek is a child of its own; what ends the run ends those behind it.
+    let reached = ran.iter().position(Option::is_none).unwrap_or(ran.len());
+    let peeked = peeked.zip(&query.peeks).map(|(o, peek)| (peek.after <= reached).then_some(o));
+    Answer { outcomes: peeked.chain(ran.iter().skip(query.tests.len()).copied()).collect() }
+}
+
+fn outcome(world: &Planted, test: TestIx, passes: bool) -> Outcome {
+    match (passes, world.goal(test).is_some_and(|goal| goal.crashes)) {
+        (true, _) => Outcome::Passed,
+        (false, true) => Outcome::Crashed,
+        (false, false) => Outcome::Failed,
+    }
+}
+
+/// The outcomes of a run: none behind a test that ended it.
+fn told(world: &Planted, tests: &[TestIx], passes: &[bool]) -> Vec<Option<Outcome>> {
+    let mut ended = false;
+    let tell = |(test, passes): (&TestIx, &bool)| {
+        let outcome = (!ended).then(|| outcome(world, *test, *passes));
+        ended |= outcome == Some(Outcome::Crashed);
+        outcome
+    };
+    tests.iter().zip(passes).map(tell).collect()
 }
 
 /// Whether what is said of a test is what was planted: its role, and a planted set with a certificate.

@@ -21,6 +21,6 @@ pub use hunt::{Sightings, Truth, is_planted, is_right, minimise, reply};
 pub use inquiry::{Inquired, Inquiry, answer as answer_query, is_explained};
 pub use orders::{Plan, resolve};
 pub use patches::{Patch, Scenario};
-pub use planted::{Goal, Planted, Walk};
+pub use planted::{Goal, Import, Planted, Walk};
 pub use rng::Rng;
 pub use world::{Coupling, Runner, World};

@@ -8,6 +8,15 @@ use anyorder_core::order::{Constraints, Shuffle, make};
 
 use crate::rng::Rng;
 
+/// A module whose import makes a test fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Its name.
+    pub module: String,
+    /// Whether it is imported when the whole suite is collected.
+    pub collected: bool,
+}
+
 /// One order-sensitive test and what it depends on.
 #[derive(Clone, Debug)]
 pub struct Goal {
@@ -25,12 +34,12 @@ pub struct Goal {
     pub flake: f64,
     /// The executor in which it is hit; both when not said.
     pub only_in: Option<Executor>,
-    /// A module whose import hits it, whichever test ran: a victim then fails.
-    pub import: Option<String>,
-    /// Whether that module is imported when the whole suite is collected.
-    pub collected: bool,
+    /// A module whose import hits it, whichever test ran.
+    pub import: Option<Import>,
     /// The members of a set must run in their sequence.
     pub ordered: bool,
+    /// It ends the process when it does not pass.
+    pub crashes: bool,
 }
 
 impl Goal {
@@ -45,8 +54,8 @@ impl Goal {
             flake: 0.0,
             only_in: None,
             import: None,
-            collected: false,
             ordered: false,
+            crashes: false,
         }
     }
 
@@ -82,7 +91,8 @@ impl Goal {
 
     /// A victim of a module's import, which happens when the whole suite is collected or only when it is asked for.
     pub fn import(test: TestIx, module: &str, collected: bool) -> Self {
-        Self { import: Some(module.to_owned()), collected, ..Self::victim(test, Vec::new()) }
+        let import = Some(Import { module: module.to_owned(), collected });
+        Self { import, ..Self::victim(test, Vec::new()) }
     }
 
     /// The same, hit only so often.
@@ -228,7 +238,7 @@ impl Planted {
         let imported = goal
             .import
             .as_ref()
-            .is_some_and(|module| walk.imports.contains(module) || (goal.collected && walk.collected));
+            .is_some_and(|i| walk.imports.contains(&i.module) || (i.collected && walk.collected));
         let applies = goal.only_in.is_none_or(|executor| executor == walk.executor);
         let hit = (complete || imported) && applies && (goal.rate >= 1.0 || rng.chance(goal.rate));
         let passes = hit == goal.brittle;

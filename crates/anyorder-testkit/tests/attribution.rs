@@ -172,17 +172,13 @@ fn what_one_executor_shows_and_the_other_never_does_is_external() {
 fn a_module_whose_import_pollutes_is_named() {
     let modules: Vec<String> = (0..40).map(|n| format!("tests.test_{n:03}")).collect();
     for (collected, forks) in [(true, true), (true, false), (false, true)] {
-        let mut goal = Goal::import(TestIx(3), "tests.test_017", collected);
-        if !collected {
-            // Some order showed it once, for a reason that no test before it gives again.
-            goal.flake = 0.0;
-        }
-        let world = Planted::new(80, vec![goal]);
+        let world = Planted::new(80, vec![Goal::import(TestIx(3), "tests.test_017", collected)]);
         let options = BlameOptions { modules: modules.clone(), forks, ..plain() };
         let inquiry = with(options);
         let mut rng = Rng::new(1);
         let mut input = inquiry.input(&world, &mut rng);
         if !collected {
+            // Some order showed it once, for a reason that no test before it gives again.
             let place = input.seen[1].tests.iter().position(|(test, _)| *test == TestIx(3)).unwrap();
             input.seen[1].tests[place].1 = Some(Outcome::Failed);
         }
@@ -328,4 +324,93 @@ fn a_victim_that_is_hurt_only_sometimes_keeps_a_suspect() {
     }
     assert!(right >= 25, "{right}");
     assert!(certified <= 8, "at 0.6 five of five is one in thirteen: {certified}");
+}
+
+/// A suite in which tests are victims, polluters and cleaners of each other.
+fn entangled(rng: &mut Rng) -> Planted {
+    let n = 8 + rng.below(60);
+    let all = ix(0..u32::try_from(n).unwrap());
+    let count = 1 + rng.below(6);
+    let tests = rng.sample(&all, count);
+    let mut goals = Vec::new();
+    for test in tests {
+        let others: Vec<TestIx> = all.iter().copied().filter(|other| *other != test).collect();
+        let mut sets = Vec::new();
+        for _ in 0..=rng.below(2) {
+            let size = rng.pick(&[1, 1, 1, 2, 3]);
+            sets.push(rng.sample(&others, size));
+        }
+        let cleaners = rng.below(3);
+        let cleaners = rng.sample(&others, cleaners);
+        let goal = Goal::victim(test, sets).cleaned_by(&cleaners);
+        goals.push(Goal { brittle: rng.chance(0.3), ordered: rng.chance(0.3), ..goal });
+    }
+    Planted::new(n, goals)
+}
+
+/// Whether a set hits a goal by the planted truth, run as it stands.
+fn hits(world: &Planted, goal: &Goal, tests: &[TestIx]) -> bool {
+    let passes =
+        world.run(&anyorder_testkit::Walk::new(tests, &[(tests.len(), goal.test)]), &mut Rng::new(0)).1[0];
+    passes == goal.brittle
+}
+
+#[test]
+fn whatever_is_entangled_each_named_set_is_minimal_and_each_certificate_true() {
+    let (mut named, mut asked) = (0, 0);
+    for seed in 0..250 {
+        let mut rng = Rng::new(seed);
+        let world = entangled(&mut rng);
+        let options = BlameOptions {
+            forks: rng.chance(0.7),
+            exhaustive: rng.chance(0.3),
+            matrix_limit: rng.pick(&[10, 100_000]),
+            cleaners: rng.pick(&[0, 16, 100]),
+            timeline: rng.chance(0.3),
+            parallel: 1 + rng.below(3),
+            ..BlameOptions::default()
+        };
+        let inquiry = Inquiry { batch: 1 + rng.below(8), ..with(options) };
+        let Inquired { blamed, .. } = inquiry.run(&world, &mut rng);
+        for (goal, said) in world.goals().iter().zip(&blamed.tests) {
+            for set in &said.sets {
+                assert!(hits(&world, goal, &set.tests), "seed {seed}: {said:?}");
+                for n in 0..set.tests.len() {
+                    let mut shorter = set.tests.clone();
+                    shorter.remove(n);
+                    assert!(!hits(&world, goal, &shorter), "seed {seed}: {said:?}");
+                }
+            }
+            for cleaner in &said.cleaners {
+                let behind = [said.sets[0].tests.as_slice(), &[*cleaner]].concat();
+                assert!(!hits(&world, goal, &behind), "seed {seed}: {cleaner:?} in {said:?}");
+            }
+            if said.role != Role::Unreproduced && said.role != Role::Failing {
+                asked += 1;
+                named += u32::from(said.is_certified());
+            }
+        }
+    }
+    assert!(named * 100 >= asked * 99, "{named} of {asked}");
+}
+
+#[test]
+fn a_victim_that_ends_the_process_is_explained_and_hides_no_other() {
+    for forks in [true, false] {
+        let victims =
+            (10..30).map(|n| Goal { crashes: n % 7 == 0, ..Goal::victim(TestIx(n), vec![vec![TestIx(50)]]) });
+        let world = Planted::new(70, victims.collect());
+        let Inquired { blamed, .. } = inquire(&world, &with(BlameOptions { forks, ..plain() }));
+        for (goal, said) in world.goals().iter().zip(&blamed.tests) {
+            assert!(is_explained(goal, said), "forks {forks}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn the_budget_ends_an_attribution() {
+    let options = BlameOptions { budget: 400, ..plain() };
+    let Inquired { blamed, .. } = inquire(&mixed(), &with(options));
+    assert!(blamed.spent.tests <= 400 + 2 * 200, "{:?}", blamed.spent);
+    assert!(blamed.tests.iter().any(|said| matches!(said.role, Role::Undecided { .. })));
 }

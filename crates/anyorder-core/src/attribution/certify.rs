@@ -22,6 +22,8 @@ pub(super) struct Unit {
     pub(super) tests: Vec<TestIx>,
     /// Queries from this number on count.
     pub(super) since: u32,
+    /// Nothing is to be run for any of them any more.
+    pub(super) closed: bool,
 }
 
 /// Where a proof stands.

@@ -153,7 +153,9 @@ impl Goal {
             // In a passing order one of them did it; in a failing one none did.
             let weight = if hit { -1.0 } else { 1.0 / between.len().max(1) as f64 };
             for ix in between {
-                score[ix.get()] += weight;
+                if let Some(score) = score.get_mut(ix.get()) {
+                    *score += weight;
+                }
             }
         }
         let mut best: Vec<TestIx> =

@@ -9,7 +9,7 @@ use super::answers::{Ask, Setting};
 use super::blame::Blame;
 use super::certify::{Standing, Unit, prove};
 use super::cleaners::Scan;
-use super::goal::Stage;
+use super::goal::{Goal, Stage};
 use super::query::Why;
 
 /// Tests that a set hits, beyond the first, that are proven one by one; more are proven in one go.
@@ -25,6 +25,8 @@ pub(super) struct Known {
     pub(super) tests: Vec<TestIx>,
     pub(super) always: bool,
     pub(super) executor: Executor,
+    /// Goals for which it is decided whether it hits them, by number.
+    pub(super) told: BTreeMap<usize, bool>,
     /// The goals it hits, by number; the first is the one it was found for.
     pub(super) members: Vec<usize>,
     /// Without forks the goals it is tried on are run one after the other: these.
@@ -55,6 +57,7 @@ impl Blame {
             tests,
             always,
             executor,
+            told: BTreeMap::new(),
             members: Vec::new(),
             group,
             units: Vec::new(),
@@ -67,12 +70,19 @@ impl Blame {
         if !self.goals[g].sets.contains(&k) {
             self.goals[g].sets.push(k);
             self.sets[k].members.push(g);
+            let test = self.goals[g].test;
+            for unit in &mut self.sets[k].units {
+                unit.closed &= !unit.tests.contains(&test);
+            }
         }
     }
 
     /// Whether a set hits a test, as far as is known.
     pub(super) fn decided(&self, k: usize, g: usize) -> Decided {
         let (set, goal) = (&self.sets[k], &self.goals[g]);
+        if let Some(hits) = set.told.get(&g) {
+            return if *hits { Decided::Hits } else { Decided::Misses };
+        }
         if set.tests.contains(&goal.test) || (set.executor == Executor::Fresh && self.input.options.forks) {
             return Decided::Misses;
         }
@@ -90,38 +100,54 @@ impl Blame {
                 Leaning::Open => return Decided::Open,
             },
         }
-        if set.tests.len() < 2 {
+        self.decided_by_parts(k, g, &[])
+    }
+
+    /// Without forks: twice hit behind the set and the tests that run before it, and not behind those alone.
+    fn decided_in_group(&self, k: usize, g: usize) -> Decided {
+        let (set, goal) = (&self.sets[k], &self.goals[g]);
+        let Some(place) = self.place(k, g) else { return Decided::Misses };
+        let setting = Setting::plain(Executor::Fresh);
+        let beside = &set.group[..place];
+        let with = goal.tally(&self.answers, &setting, &[&set.tests, beside].concat());
+        let alone = goal.tally(&self.answers, &setting, beside);
+        match (with.hits, alone.hits, alone.misses) {
+            _ if with.misses + alone.hits > 0 || with.lost >= 2 || alone.lost >= 2 => Decided::Misses,
+            (2.., 0, 1..) => self.decided_by_parts(k, g, beside),
+            _ => Decided::Open,
+        }
+    }
+
+    /// How many tests of a set's group run before a goal; none where one of those keeps ending the process. `None` for a
+    /// goal that is not in the group.
+    fn place(&self, k: usize, g: usize) -> Option<usize> {
+        let (set, goal) = (&self.sets[k], &self.goals[g]);
+        let place = set.group.iter().position(|ix| *ix == goal.test)?;
+        let setting = Setting::plain(Executor::Fresh);
+        let lost = |members: &[TestIx]| {
+            let tests = [members, &set.group[..place]].concat();
+            goal.tally(&self.answers, &setting, &tests).lost >= 2
+        };
+        Some(if lost(&set.tests) || lost(&[]) { 0 } else { place })
+    }
+
+    /// A part of a set may do for a test, which is then searched for by itself.
+    fn decided_by_parts(&self, k: usize, g: usize, beside: &[TestIx]) -> Decided {
+        let tests = &self.sets[k].tests;
+        let setting = Setting::plain(self.executor());
+        if tests.len() < 2 {
             return Decided::Hits;
         }
-        // A part of it may do for this test, which is then searched for by itself.
-        for n in 0..set.tests.len() {
-            let part = goal.tally(&self.answers, &setting, &without(&set.tests, n));
-            match (part.hits, part.misses, part.lost) {
+        for n in 0..tests.len() {
+            let part = [without(tests, n).as_slice(), beside].concat();
+            let tally = self.goals[g].tally(&self.answers, &setting, &part);
+            match (tally.hits, tally.misses, tally.lost) {
                 (0, 0, 0 | 1) => return Decided::Open,
                 (0, ..) => {}
                 _ => return Decided::Misses,
             }
         }
         Decided::Hits
-    }
-
-    /// Without forks: twice hit behind the set and the tests that run before it, and not behind those alone.
-    fn decided_in_group(&self, k: usize, g: usize) -> Decided {
-        let (set, goal) = (&self.sets[k], &self.goals[g]);
-        let Some(place) = set.group.iter().position(|ix| *ix == goal.test) else { return Decided::Misses };
-        let setting = Setting::plain(Executor::Fresh);
-        let beside = &set.group[..place];
-        let with = goal.tally(&self.answers, &setting, &[&set.tests, beside].concat());
-        if with.misses > 0 || with.lost >= 2 {
-            return Decided::Misses;
-        }
-        let alone = goal.tally(&self.answers, &setting, beside);
-        match (with.hits, alone.hits, alone.misses) {
-            (_, 1.., _) => Decided::Misses,
-            (2.., 0, 1..) => Decided::Hits,
-            _ if alone.lost >= 2 => Decided::Misses,
-            _ => Decided::Open,
-        }
     }
 
     /// Each known set before all tests that wait for it, in one row.
@@ -166,21 +192,41 @@ impl Blame {
         asks
     }
 
-    /// With the set twice and without it once, as long as one of the tests waits for it.
+    /// With the set twice, without it once, then with parts of it, as long as one of the tests waits for it.
     fn group_asks(&self, k: usize, open: &[usize]) -> Vec<Ask> {
         let set = &self.sets[k];
+        let alone =
+            |g: &usize| self.place(k, *g) == Some(0) && set.group.first() != Some(&self.goals[*g].test);
+        let (single, together): (Vec<usize>, Vec<usize>) = open.iter().copied().partition(alone);
+        let mut asks = self.tail_asks(k, &together, &set.group);
+        asks.extend(single.iter().flat_map(|g| self.tail_asks(k, &[*g], &[self.goals[*g].test])));
+        asks
+    }
+
+    fn tail_asks(&self, k: usize, goals: &[usize], tail: &[TestIx]) -> Vec<Ask> {
+        let set = &self.sets[k];
         let setting = Setting::plain(Executor::Fresh);
-        let tally = |g: usize, members: &[TestIx]| {
-            let place = set.group.iter().position(|ix| *ix == self.goals[g].test).unwrap_or(0);
-            self.goals[g].tally(&self.answers, &setting, &[members, &set.group[..place]].concat())
+        let tally = |g: &usize, members: &[TestIx]| {
+            let beside = &set.group[..self.place(k, *g).unwrap_or(0)];
+            self.goals[*g].tally(&self.answers, &setting, &[members, beside].concat())
         };
         let ask = |members: &[TestIx], enough: u32| {
-            let short = open.iter().map(|g| tally(*g, members)).filter(|t| t.seen() < enough);
+            let short = goals.iter().map(|g| tally(g, members)).filter(|t| t.seen() < enough);
             let runs = short.map(|t| t.runs() + 1).min()?;
-            let (tests, tail) = (members.to_vec(), set.group.clone());
-            Some(Ask { setting: setting.clone(), tests, peeks: Vec::new(), tail, why: Why::KnownSet, runs })
+            Some(Ask {
+                setting: setting.clone(),
+                tests: members.to_vec(),
+                peeks: Vec::new(),
+                tail: tail.to_vec(),
+                why: Why::KnownSet,
+                runs,
+            })
         };
-        ask(&set.tests, 2).into_iter().chain(ask(&[], 1)).collect()
+        let mut asks: Vec<Ask> = ask(&set.tests, 2).into_iter().chain(ask(&[], 1)).collect();
+        if asks.is_empty() {
+            asks.extend((0..set.tests.len()).filter_map(|n| ask(&without(&set.tests, n), 1)));
+        }
+        asks
     }
 
     /// Decides which tests are proven together, as soon as nobody waits for the set any more.
@@ -188,9 +234,10 @@ impl Blame {
         if self.input.options.certificate == 0 {
             return;
         }
-        let waiting = |g: usize| matches!(self.goals[g].stage, Stage::Alone | Stage::Ready);
+        let waiting = |goal: &Goal| matches!(goal.stage, Stage::Alone | Stage::Ready);
         for k in 0..self.sets.len() {
-            let undecided = |g: usize| waiting(g) && self.decided(k, g) == Decided::Open;
+            self.close_units(k);
+            let undecided = |g: usize| waiting(&self.goals[g]) && self.decided(k, g) == Decided::Open;
             if (0..self.goals.len()).any(undecided) {
                 continue;
             }
@@ -206,7 +253,7 @@ impl Blame {
         let has_unit = |g: usize| set.units.iter().any(|unit| unit.tests.contains(&test(g)));
         // What fresh interpreters said while the set was looked for chose it, and proves nothing.
         let since = if set.executor == Executor::Fresh { self.answers.issued() } else { 0 };
-        let single = |g: usize| Unit { set: k, tests: vec![test(g)], since };
+        let single = |g: usize| Unit { set: k, tests: vec![test(g)], since, closed: false };
         let fresh: Vec<usize> =
             set.members.iter().copied().filter(wanted).filter(|g| !has_unit(*g)).collect();
         let mut units = Vec::new();
@@ -220,7 +267,7 @@ impl Blame {
             // Without forks they were tried in this sequence already.
             let grouped = !set.group.is_empty() && tests.iter().all(|ix| set.group.contains(ix));
             let tests = if grouped { set.group.clone() } else { tests };
-            units.push(Unit { set: k, tests, since });
+            units.push(Unit { set: k, tests, since, closed: false });
         } else {
             units.extend(rest.iter().map(|g| single(*g)));
         }
@@ -247,9 +294,24 @@ impl Blame {
         set.members.iter().copied().filter(failed).take(SECOND_CHANCES.saturating_sub(singles)).collect()
     }
 
+    /// Marks units in which nothing is to be run any more.
+    fn close_units(&mut self, k: usize) {
+        let (set, wanted) = (&self.sets[k], self.input.options.certificate);
+        let closed = |unit: &Unit| {
+            let goals =
+                set.members.iter().map(|g| &self.goals[*g]).filter(|goal| unit.tests.contains(&goal.test));
+            let mut standings = goals.map(|goal| prove(goal, &set.tests, unit, wanted, &self.answers).1);
+            standings.all(|standing| matches!(standing, Standing::Closed))
+        };
+        let closed: Vec<bool> = set.units.iter().map(|unit| unit.closed || closed(unit)).collect();
+        for (unit, closed) in self.sets[k].units.iter_mut().zip(closed) {
+            unit.closed = closed;
+        }
+    }
+
     pub(super) fn asks_of_units(&self) -> Vec<Ask> {
         let mut asks: Vec<Ask> = Vec::new();
-        for unit in self.sets.iter().flat_map(|set| &set.units) {
+        for unit in self.sets.iter().flat_map(|set| &set.units).filter(|unit| !unit.closed) {
             let set = &self.sets[unit.set];
             for g in &set.members {
                 let goal = &self.goals[*g];

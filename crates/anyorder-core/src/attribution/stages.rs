@@ -51,13 +51,8 @@ impl Blame {
             let lost = self.answers.outcomes(&Trial::new(&setting, &[], goal.test)).len();
             return (lost >= LOST as usize).then(|| self.ended(g, Role::Unreproduced));
         }
-        let goal = &mut self.goals[g];
-        goal.alone = alone;
-        if goal.was_hit() || self.matrix.is_some() {
-            return Some(Stage::Ready);
-        }
-        // The same in every order: only what is imported can make a difference.
-        Some(if goal.is_brittle() { Stage::OwnFile } else { self.ended(g, Role::Unreproduced) })
+        self.goals[g].alone = alone;
+        Some(Stage::Ready)
     }
 
     fn after_ready(&mut self, g: usize) -> Option<Stage> {
@@ -71,6 +66,8 @@ impl Blame {
                 Decided::Misses => {}
                 Decided::Open => return None,
             }
+            let hit = hits.last() == Some(&k);
+            self.sets[k].told.insert(g, hit);
         }
         if !hits.is_empty() {
             for k in hits {
@@ -80,6 +77,12 @@ impl Blame {
         }
         let goal = &self.goals[g];
         if !goal.was_hit() {
+            // The same in every order that reached it. What others are searched for may hit it all the same; otherwise only
+            // an import can make a difference.
+            let hope = |other: &Goal| other.was_hit() && !matches!(other.stage, Stage::Done | Stage::OwnFile);
+            if self.goals.iter().any(hope) {
+                return None;
+            }
             return Some(if goal.is_brittle() { Stage::OwnFile } else { self.ended(g, Role::Unreproduced) });
         }
         let searching: Vec<&Goal> =

@@ -23,6 +23,8 @@ pub enum Truth {
     },
     /// So many tests that pollute together.
     Conjunction(usize),
+    /// So many tests that pollute together, in their sequence only.
+    Sequence(usize),
     /// A brittle test with so many state-setters.
     Brittle(usize),
     /// One polluter and two cleaners; the victim is hurt only so often.
@@ -44,6 +46,7 @@ impl Truth {
                 Goal::victim(goal, single(polluters)).cleaned_by(&others[polluters..polluters + cleaners])
             }
             Self::Conjunction(members) => Goal::victim(goal, vec![others[..members].to_vec()]),
+            Self::Sequence(members) => Goal::victim(goal, vec![others[..members].to_vec()]).in_sequence(),
             Self::Brittle(setters) => Goal::brittle(goal, &others[..setters]),
             Self::Sometimes(rate) => Goal::victim(goal, single(1)).cleaned_by(&others[1..3]).sometimes(rate),
             Self::Flake(rate) => Goal::flake(goal, rate),
@@ -74,9 +77,7 @@ impl Sightings {
         let look = |order: &Order| {
             let place = order.tests().iter().position(|t| *t == test).unwrap_or(order.len());
             let before = order.tests()[..place].to_vec();
-            let walk =
-                Walk { tests: &before, peeks: &[(place, test)], imports: &[], executor: Executor::Fork };
-            let passes = world.run(&walk, rng).1[0];
+            let passes = world.run(&Walk::new(&before, &[(place, test)]), rng).1[0];
             (before, passes == brittle)
         };
         Self(orders.iter().map(look).collect())
@@ -107,7 +108,7 @@ impl Sightings {
 pub fn reply(world: &Planted, test: TestIx, query: &Query, executor: Executor, rng: &mut Rng) -> Reply {
     let brittle = world.goal(test).is_some_and(|goal| goal.brittle);
     let peeks: Vec<(usize, TestIx)> = query.places.iter().map(|place| (*place, test)).collect();
-    let walk = Walk { tests: &query.tests, peeks: &peeks, imports: &[], executor };
+    let walk = Walk { executor, ..Walk::new(&query.tests, &peeks) };
     Reply { hits: world.run(&walk, rng).1.into_iter().map(|passes| Some(passes == brittle)).collect() }
 }
 

@@ -9,6 +9,7 @@
 
 mod drive;
 mod hunt;
+mod inquiry;
 mod orders;
 mod patches;
 mod planted;
@@ -17,8 +18,9 @@ mod world;
 
 pub use drive::{Check, Checked, answer, classify, sweep};
 pub use hunt::{Sightings, Truth, is_planted, is_right, minimise, reply};
+pub use inquiry::{Inquired, Inquiry, answer as answer_query, is_explained};
 pub use orders::{Plan, resolve};
 pub use patches::{Patch, Scenario};
-pub use planted::{Goal, Planted, Walk};
+pub use planted::{Goal, Import, Planted, Walk};
 pub use rng::Rng;
 pub use world::{Coupling, Runner, World};

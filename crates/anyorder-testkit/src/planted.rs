@@ -8,6 +8,15 @@ use anyorder_core::order::{Constraints, Shuffle, make};
 
 use crate::rng::Rng;
 
+/// A module whose import makes a test fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Its name.
+    pub module: String,
+    /// Whether it is imported when the whole suite is collected.
+    pub collected: bool,
+}
+
 /// One order-sensitive test and what it depends on.
 #[derive(Clone, Debug)]
 pub struct Goal {
@@ -26,7 +35,11 @@ pub struct Goal {
     /// The executor in which it is hit; both when not said.
     pub only_in: Option<Executor>,
     /// A module whose import hits it, whichever test ran.
-    pub import: Option<String>,
+    pub import: Option<Import>,
+    /// The members of a set must run in their sequence.
+    pub ordered: bool,
+    /// It ends the process when it does not pass.
+    pub crashes: bool,
 }
 
 impl Goal {
@@ -41,6 +54,8 @@ impl Goal {
             flake: 0.0,
             only_in: None,
             import: None,
+            ordered: false,
+            crashes: false,
         }
     }
 
@@ -62,6 +77,24 @@ impl Goal {
         self
     }
 
+    /// The same, members of a set in their sequence only.
+    #[must_use]
+    pub fn in_sequence(self) -> Self {
+        Self { ordered: true, ..self }
+    }
+
+    /// The same, hit in one executor only.
+    #[must_use]
+    pub fn only_in(self, executor: Executor) -> Self {
+        Self { only_in: Some(executor), ..self }
+    }
+
+    /// A victim of a module's import, which happens when the whole suite is collected or only when it is asked for.
+    pub fn import(test: TestIx, module: &str, collected: bool) -> Self {
+        let import = Some(Import { module: module.to_owned(), collected });
+        Self { import, ..Self::victim(test, Vec::new()) }
+    }
+
     /// The same, hit only so often.
     #[must_use]
     pub fn sometimes(self, rate: f64) -> Self {
@@ -80,6 +113,15 @@ pub struct Walk<'a> {
     pub imports: &'a [String],
     /// How the interpreter came about.
     pub executor: Executor,
+    /// Whether the whole suite was collected, not only the file of the test that is looked at.
+    pub collected: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// These tests with these peeks, in a fork of an interpreter that collected the whole suite.
+    pub fn new(tests: &'a [TestIx], peeks: &'a [(usize, TestIx)]) -> Self {
+        Self { tests, peeks, imports: &[], executor: Executor::Fork, collected: true }
+    }
 }
 
 /// A suite with planted roles. Tests that no goal names pass and do nothing.
@@ -172,7 +214,13 @@ impl Planted {
             passes.push(self.passes(test, &seen, walk, rng));
             for &(goal, write) in &self.writes[test.get()] {
                 match write {
-                    Write::Member(set, bit) => seen[goal][set] |= bit,
+                    // In sequence: all members before it must have run.
+                    Write::Member(set, bit)
+                        if !self.goals[goal].ordered || seen[goal][set] & (bit - 1) == bit - 1 =>
+                    {
+                        seen[goal][set] |= bit;
+                    }
+                    Write::Member(..) => {}
                     Write::Undo => seen[goal].fill(0),
                 }
             }
@@ -187,7 +235,10 @@ impl Planted {
             .iter()
             .zip(&goal.sets)
             .any(|(bits, set)| *bits == (1u64 << set.len()) - 1 && !set.is_empty());
-        let imported = goal.import.as_ref().is_some_and(|module| walk.imports.contains(module));
+        let imported = goal
+            .import
+            .as_ref()
+            .is_some_and(|i| walk.imports.contains(&i.module) || (i.collected && walk.collected));
         let applies = goal.only_in.is_none_or(|executor| executor == walk.executor);
         let hit = (complete || imported) && applies && (goal.rate >= 1.0 || rng.chance(goal.rate));
         let passes = hit == goal.brittle;

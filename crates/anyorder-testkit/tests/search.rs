@@ -4,12 +4,13 @@ use anyorder_core::model::{Executor, TestIx};
 use anyorder_core::search::{Conclusion, Minimal, Minimiser, Options, Query, QueryId, Ranking, Reply};
 use anyorder_testkit::{Goal, Planted, Rng, Sightings, Truth, Walk, is_planted, is_right, minimise, reply};
 
-const TRUTHS: [Truth; 8] = [
+const TRUTHS: [Truth; 9] = [
     Truth::Polluter { cleaners: 0 },
     Truth::Polluter { cleaners: 5 },
     Truth::Polluters { polluters: 4, cleaners: 3 },
     Truth::Conjunction(2),
     Truth::Conjunction(3),
+    Truth::Sequence(2),
     Truth::Brittle(1),
     Truth::Brittle(5),
     Truth::Brittle(20),
@@ -255,6 +256,5 @@ fn a_peek_leaves_no_trace_in_the_simulated_run() {
     let world = Planted::new(4, vec![Goal::victim(TestIx(3), vec![vec![TestIx(0), TestIx(1)]])]);
     let tests = [TestIx(0), TestIx(2), TestIx(1)];
     let peeks = [0, 1, 2, 3].map(|after| (after, TestIx(3)));
-    let walk = Walk { tests: &tests, peeks: &peeks, imports: &[], executor: Executor::Fork };
-    assert_eq!(world.run(&walk, &mut Rng::new(0)).1, [true, true, true, false]);
+    assert_eq!(world.run(&Walk::new(&tests, &peeks), &mut Rng::new(0)).1, [true, true, true, false]);
 }

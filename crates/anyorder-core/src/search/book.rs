@@ -9,11 +9,11 @@ use super::{Query, QueryId, Reply};
 
 /// A sequence of tests, by a digest of 128 bits: sequences are long, and each place of a trace is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Key(u64, u64);
+pub(crate) struct Key(u64, u64);
 
 impl Key {
     /// The empty sequence: the goal's test alone.
-    pub(super) const ALONE: Self = Self(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344);
+    pub(crate) const ALONE: Self = Self(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344);
 
     /// The key of the sequence with one test more.
     fn then(self, test: TestIx) -> Self {
@@ -23,12 +23,12 @@ impl Key {
         )
     }
 
-    pub(super) fn of(tests: &[TestIx]) -> Self {
+    pub(crate) fn of(tests: &[TestIx]) -> Self {
         tests.iter().fold(Self::ALONE, |key, test| key.then(*test))
     }
 
     /// The keys of the first `places` tests, for each of the rising places.
-    pub(super) fn at(tests: &[TestIx], places: &[usize]) -> Vec<Self> {
+    pub(crate) fn at(tests: &[TestIx], places: &[usize]) -> Vec<Self> {
         let mut keys = Vec::with_capacity(places.len());
         let (mut key, mut done) = (Self::ALONE, 0);
         for &place in places {
@@ -51,20 +51,20 @@ fn mix(mut z: u64) -> u64 {
 
 /// What the runs of one sequence said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) hits: u32,
-    pub(super) misses: u32,
-    pub(super) lost: u32,
+pub(crate) struct Tally {
+    pub(crate) hits: u32,
+    pub(crate) misses: u32,
+    pub(crate) lost: u32,
 }
 
 impl Tally {
     /// Runs that said something.
-    pub(super) fn seen(self) -> u32 {
+    pub(crate) fn seen(self) -> u32 {
         self.hits + self.misses
     }
 
     /// All runs.
-    pub(super) fn runs(self) -> u32 {
+    pub(crate) fn runs(self) -> u32 {
         self.seen() + self.lost
     }
 }

@@ -37,6 +37,7 @@ mod sprt;
 
 use crate::model::TestIx;
 
+pub(crate) use book::{Key, Tally};
 pub use minimiser::{Conclusion, Minimal, Minimiser, Options, Spent};
 pub use ranking::{Ranking, SeenRun};
 pub use sprt::{Leaning, lean};

@@ -76,7 +76,7 @@ impl Kind {
 
     /// The worst outcome that a failing order has to reach, among the kinds a test showed: a crash counts as a failure,
     /// except where the alternative is a failure too.
-    pub(super) fn threshold(kinds: impl IntoIterator<Item = Self> + Clone) -> Option<Self> {
+    pub fn threshold(kinds: impl IntoIterator<Item = Self> + Clone) -> Option<Self> {
         let worst = kinds.clone().into_iter().max()?;
         let best = kinds.into_iter().min()?;
         Some(if worst == Self::Gone && best < Self::Bad { Self::Bad } else { worst })

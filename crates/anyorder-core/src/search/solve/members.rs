@@ -45,8 +45,9 @@ impl Walk<'_> {
             if shape.body.is_empty() || self.hits(&fixed)? {
                 return self.pruned(fixed);
             }
-            let few = self.ranked(&shape.body, self.input.options.pair_scan);
             if self.input.options.forks {
+                let most = self.input.options.pair_scan.max(shape.body.len() / 16);
+                let few = self.ranked(&shape.body, most);
                 let tries: Vec<Vec<TestIx>> = few.iter().map(|test| shape.with(&[*test])).collect();
                 if let Some(n) = self.first_hit(&tries)? {
                     return self.pruned(tries[n].clone());
@@ -56,7 +57,13 @@ impl Walk<'_> {
             shape = match next {
                 Some(Next::Enough(sequence)) => return self.pruned(sequence),
                 Some(Next::More(shape)) => shape,
-                None => self.gallop(shape)?,
+                None => {
+                    let halved = self.halved_body(shape)?;
+                    if halved.body.len() < 2 {
+                        return self.pruned(halved.with(&halved.body));
+                    }
+                    self.gallop(halved)?
+                }
             };
         }
     }
@@ -84,6 +91,22 @@ impl Walk<'_> {
             body: sequence[shape.known()..at].to_vec(),
             behind: vec![sequence[at]],
         })))
+    }
+
+    /// Halves of the body as long as one by itself hits: cheap where a single member is missing.
+    fn halved_body(&self, mut shape: Shape) -> Known<Shape> {
+        while shape.body.len() > 1 {
+            let (left, right) = shape.body.split_at(shape.body.len() / 2);
+            let half = if self.hits(&shape.with(right))? {
+                right.to_vec()
+            } else if self.hits(&shape.with(left))? {
+                left.to_vec()
+            } else {
+                break;
+            };
+            shape.body = half;
+        }
+        Ok(shape)
     }
 
     /// The latest start of the body that still hits, by doubling and then halving: the test there is needed. Makes no

@@ -90,9 +90,8 @@ impl Row {
         victims: &BTreeSet<usize>,
     ) -> Self {
         let centre = touched.contains(&first);
-        let looked_at = |ix: usize, clean: bool| match centre {
-            true => clean || victims.contains(&ix),
-            false => clean && touched.contains(&ix),
+        let looked_at = |ix: usize, clean: bool| {
+            if centre { clean || victims.contains(&ix) } else { clean && touched.contains(&ix) }
         };
         let then = all.filter(|(ix, clean)| *ix != first && looked_at(*ix, *clean)).map(|(ix, _)| ix);
         Self { sequence: vec![first], then: then.collect() }

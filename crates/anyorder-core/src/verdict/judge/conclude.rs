@@ -13,9 +13,9 @@ use super::super::witness::{
 use super::Judge;
 use super::arms::Decision;
 use super::book::{Key, Scope};
+use super::candidate::{Candidate, Plan};
 use super::cause::{Traits, causes};
 use super::short;
-use super::triage::{Candidate, Plan};
 use super::view::View;
 
 pub(super) fn conclude(judge: &Judge) -> Verdict {
@@ -250,13 +250,11 @@ fn behind(judge: &Judge, candidate: &Candidate, judgement: &Judgement) -> Vec<Te
     let Some(label) = shown.into_iter().find(|label| judge.sequences.contains_key(label)) else {
         return Vec::new();
     };
-    match candidate.hunt.and_then(|at| judge.hunts.get(at)) {
-        Some(hunt) => hunt.behind(judge.view(hunt.side)),
-        None => {
-            let sequence = &judge.sequences[label];
-            sequence[..sequence.len().saturating_sub(1)].to_vec()
-        }
+    if let Some(hunt) = candidate.hunt.and_then(|at| judge.hunts.get(at)) {
+        return hunt.behind(judge.view(hunt.side));
     }
+    let sequence = &judge.sequences[label];
+    sequence[..sequence.len().saturating_sub(1)].to_vec()
 }
 
 fn replays(judge: &Judge) -> Replays {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::OrderLabel;
 
 use super::super::class::{ClassWitness, TestClass};
-use super::triage::{Candidate, Plan};
+use super::candidate::{Candidate, Plan};
 
 /// A candidate with the failing orders that would do for it.
 pub(super) type Open<'a> = (Candidate, BTreeSet<&'a OrderLabel>);

@@ -10,7 +10,8 @@ use super::super::class::{Class, Kind, Observation};
 use super::super::probe::{Answer, Probe, ProbeId, ProbePeek, Selection, Side, Why};
 use super::super::star::{Pair, StarResult};
 use super::LOST_REPLAYS;
-use super::triage::{Candidate, Plan, Triage};
+use super::candidate::{Candidate, Plan};
+use super::triage::Triage;
 use super::view::View;
 
 /// The tests of each short order, in sequence.

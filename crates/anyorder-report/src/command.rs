@@ -37,6 +37,9 @@ pub fn quote(argument: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
+/// Short orders of at most so many tests are written out.
+const SHORT: usize = 20;
+
 impl Invocation {
     /// `anyorder WORDS FLAGS -- PYTEST ARGUMENTS`.
     pub fn command(&self, words: &[&str]) -> String {
@@ -62,6 +65,12 @@ impl Invocation {
 
     /// The command that runs what was seen once more: by the stored run where there is one.
     pub fn replay(&self, seen: &Seen) -> Option<String> {
+        if (1..=SHORT).contains(&seen.tests.len()) && !seen.common_only {
+            let ids: Vec<String> = seen.tests.iter().map(ToString::to_string).collect();
+            let words = std::iter::once("replay").chain(ids.iter().map(String::as_str));
+            let words: Vec<&str> = words.chain(seen.flags.iter().map(String::as_str)).collect();
+            return Some(self.command(&words));
+        }
         let order = seen.order.to_string();
         let target = match (&seen.run, &seen.order) {
             (Some(run), _) => run,
@@ -105,11 +114,16 @@ pub(crate) fn next(
         if !usable || !alone.flags.is_empty() {
             return Some(invocation.replay_alone(alone, test));
         }
-        let python = if interpreter.is_empty() { "python" } else { interpreter };
-        Some(format!("{} -m pytest {}", quote(python), quote(test.raw())))
+        Some(plain_pytest(interpreter, test))
     });
     let blame = if order_sensitive { invocation.blame(test) } else { None };
     replay.into_iter().chain(blame).collect()
+}
+
+/// The test by itself, with nothing of ours.
+pub(crate) fn plain_pytest(interpreter: &str, test: &TestId) -> String {
+    let python = if interpreter.is_empty() { "python" } else { interpreter };
+    format!("{} -m pytest {}", quote(python), quote(test.raw()))
 }
 
 #[cfg(test)]

@@ -10,12 +10,14 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod command;
+pub mod command;
 pub mod escape;
+mod explain;
 pub mod json;
 pub mod junit;
 pub mod progress;
 mod style;
+pub mod telling;
 pub mod terminal;
 pub mod view;
 mod wording;

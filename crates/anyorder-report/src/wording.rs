@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyorder_core::ledger::{Date, Entry};
 use anyorder_core::model::Outcome;
 
 use crate::view::{Bound, Class, Finding, Weakness};
@@ -143,6 +144,24 @@ pub(crate) fn why_not(finding: Finding) -> &'static str {
     }
 }
 
+/// What the ledger says of a test: `frozen until 2027-01-05 (SHOP-7)`. The issue is untrusted.
+pub(crate) fn entry(entry: &Entry) -> String {
+    let until = match (entry, entry.until()) {
+        (Entry::Frozen(_), Some(until)) => format!("until {until}"),
+        (Entry::Quarantined(_), Some(until)) => {
+            format!("until its source or its failure changes, or {until} is over")
+        }
+        (_, None) => "until its source or its failure changes".to_owned(),
+    };
+    format!("{} {until} ({})", entry.word(), entry.issue())
+}
+
+/// A moment in UTC, to the minute: `2026-12-01 04:35`.
+pub(crate) fn moment(ms: i64) -> String {
+    let minutes = ms.div_euclid(60_000).rem_euclid(24 * 60);
+    format!("{} {:02}:{:02}", Date::of_unix_ms(ms), minutes / 60, minutes % 60)
+}
+
 /// How many tests have a finding, as a clause for a headline.
 pub(crate) fn finding_count(finding: Finding, number: usize) -> String {
     let plural = number != 1;
@@ -228,7 +247,11 @@ pub(crate) fn does_not_exclude(bound: &Bound) -> Option<String> {
 pub(crate) fn weakness(weakness: &Weakness) -> String {
     match weakness {
         Weakness::FewTests { tests } => {
-            format!("{} are few: most of their orders differ in nothing that matters.", count(*tests, "test"))
+            let are = if *tests == 1 { "is" } else { "are" };
+            format!(
+                "{} {are} few: most of their orders differ in nothing that matters.",
+                count(*tests, "test")
+            )
         }
         Weakness::DeclaredOrder { constraints } => format!(
             "{} of declared order were kept, so what stands inside them was never permuted.",

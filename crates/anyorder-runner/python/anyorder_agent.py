@@ -12,6 +12,7 @@ import ctypes
 import faulthandler
 import gc
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import json
@@ -22,6 +23,7 @@ import random
 import re
 import select
 import shlex
+import shutil
 import signal
 import stat
 import sys
@@ -34,7 +36,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
 BEGAN = time.monotonic_ns()
-PROTOCOL = 1
+PROTOCOL = 2
 # The engine's value of PYTHONDONTWRITEBYTECODE; any other is the user's own.
 UNLESS_OVERLAID = "anyorder"
 Json = Dict[str, Any]
@@ -112,6 +114,20 @@ class Channel:
                 data = data[self._write(self.fd, data) :]
             except (InterruptedError, BlockingIOError):
                 continue
+
+    def successor(self, hello: Json) -> "Channel":
+        """A connection of its own for a process forked in the middle of a run, made with nothing that a test can have replaced."""
+        new = Channel.__new__(Channel)
+        new.__dict__.update(self.__dict__)
+        try:
+            status = self._fstat(self.fd)
+            if status.st_ino == self._inode and status.st_dev == self._device:
+                self._close(self.fd)
+        except OSError:
+            pass
+        new._hello, new._owner, new._count, new._again = hello, self._getpid(), 0, False
+        new._connect()
+        return new
 
     def is_owner(self) -> bool:
         """Whether this process opened the connection; false in one that a test forked."""
@@ -227,7 +243,14 @@ class Sandbox:
         self._root = os.path.realpath(root)
         self._cwd = cwd
         self._uid, self._gid = os.getuid(), os.getgid()
-        self._layer: Optional[str] = None
+        # The layers that the tree is made of, topmost first; empty until the first overlay stands.
+        self._layers: List[str] = []
+        # A short path for temporary files, the same in each run: sockets have a limit. ``temporary`` is set while it is in use.
+        short: Optional[str] = ask.get("short")
+        if short and (os.path.realpath(short) + os.sep).startswith(self._root.rstrip(os.sep) + os.sep):
+            short = None
+        self._short, self.temporary = short, ""
+        self._stat, self._chown, self._removexattr = os.stat, os.chown, getattr(os, "removexattr", None)
         self._open, self._write, self._close = os.open, os.write, os.close
         self._mkdir, self._chdir, self._getcwd, self._symlink = os.mkdir, os.chdir, os.getcwd, os.symlink
         self._chmod, self._setxattr = os.chmod, getattr(os, "setxattr", None)
@@ -313,11 +336,14 @@ class Sandbox:
             self._put("/proc/self/gid_map", "%d %d 1" % (self._gid, self._gid))
         self._call(self._libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
 
-    def enter(self, folder: str) -> None:
-        """Mounts an upper layer for this process. ``folder`` is a private, existing one for mount points."""
+    def enter(self, folder: str, also: Tuple[str, ...] = (), temporary: Optional[str] = None) -> None:
+        """Mounts an upper layer for this process. ``folder`` is a private, existing one for mount points.
+
+        Each folder of ``also`` gets one as well. The folder ``temporary`` appears at the short path, where there is one.
+        """
         if self.mode != "overlay":
             return
-        if self._layer is None and not self._rehearse(folder):
+        if not self._layers and not self._rehearse(folder):
             return
         header, powers = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
         try:
@@ -328,7 +354,8 @@ class Sandbox:
             self._call(self._libc.capget(header, powers), "capget")
             try:
                 self._namespaces()
-                self._mount(folder)
+                self._mount(folder, also)
+                self._shorten(temporary)
             finally:
                 self._libc.capset(header, powers)
                 self._chdir(os.sep)
@@ -358,53 +385,66 @@ class Sandbox:
             self._degrade(why)
         return not why
 
-    def _mount(self, folder: str) -> None:
-        layer = os.path.join(folder, "layer")
+    def _mount(self, folder: str, also: Tuple[str, ...] = ()) -> None:
+        layer = folder.rstrip("/") + "/layer"
         self._mkdir(layer, 0o700)
         in_memory = self._libc.mount(b"tmpfs", os.fsencode(layer), b"tmpfs", 0, b"mode=0755") == 0
         # Names relative to the working directory need no quoting, whatever is in the paths, and are short.
         self._chdir(layer)
-        self._fill("")
+        self._fill("", self._root)
         if in_memory and not self._keeps_attributes("u"):
             self._call(self._libc.umount2(os.fsencode("."), 2), "umount")
             self._chdir(os.sep)
             self._chdir(layer)
-            self._fill("")
+            self._fill("", self._root)
         if not self._keeps_attributes("u"):
             raise OSError(95, "no file system here keeps `user.*` attributes")
-        if self._layer is None:
+        if not self._layers:
             self._mkdir("original", 0o755)
             self._libc.mount(os.fsencode(self._root), b"original", None, _MS_BIND | _MS_REC, None)
-            lowers = [[*self._lower, self._root]]
+            self._overlay("", self._root, [*self._lower, self._root])
+            self._layers = [*self._lower, layer + "/original"]
         else:
             # Over what is there; and where file systems are stacked too high for that, beside it.
-            beside = [os.path.join(self._layer, "u"), *self._lower, os.path.join(self._layer, "original")]
-            lowers = [[self._root], beside]
-        for attempt, lower in enumerate(lowers, 1):
-            names = ["%d-%d" % (attempt, at) for at in range(len(lower))]
+            self._overlay("", self._root, [self._root], self._layers)
+        self._layers = [layer + "/u", *self._layers]
+        for number, path in enumerate(also):
+            at = "%d-" % number
+            self._fill(at, path)
+            self._overlay(at, path, [path])
+
+    def _shorten(self, temporary: Optional[str]) -> None:
+        if temporary is None or self._short is None:
+            return
+        made = self._libc.mount(os.fsencode(temporary), os.fsencode(self._short), None, _MS_BIND, None)
+        self.temporary = self._short if made == 0 else ""
+
+    def _overlay(self, at: str, path: str, *choices: List[str]) -> None:
+        """Mounts an overlay at a path, of the first choice of lower layers, topmost first, that the kernel takes."""
+        for attempt, lower in enumerate(choices, 1):
+            names = ["%s%d-%d" % (at, attempt, number) for number in range(len(lower))]
             for name, target in zip(names, lower):
                 self._symlink(target, name)
-            options = "lowerdir=%s,upperdir=u,workdir=w,userxattr" % ":".join(names)
-            result = self._libc.mount(b"overlay", os.fsencode(self._root), b"overlay", 0, options.encode())
+            options = "lowerdir=%s,upperdir=%su,workdir=%sw,userxattr" % (":".join(names), at, at)
+            result = self._libc.mount(b"overlay", os.fsencode(path), b"overlay", 0, options.encode())
             if result == 0:
-                break
-            if attempt == len(lowers):
+                return
+            if attempt == len(choices):
                 self._call(result, "mount overlay")
-        self._layer = layer
 
-    def _fill(self, at: str) -> None:
-        status = os.stat(self._root)
+    def _fill(self, at: str, path: str) -> None:
+        status = self._stat(path)
         for name in ("u", "w"):
             self._mkdir(at + name, 0o755)
         self._chmod(at + "u", stat.S_IMODE(status.st_mode))
         if self._uid == 0:
-            os.chown(at + "u", status.st_uid, status.st_gid)
+            self._chown(at + "u", status.st_uid, status.st_gid)
 
     def _keeps_attributes(self, path: str) -> bool:
         try:
-            if self._setxattr is not None:
+            if self._setxattr is not None and self._removexattr is not None:
                 self._setxattr(path, "user.overlay.probe", b"1")
-                os.removexattr(path, "user.overlay.probe")
+                self._removexattr(path, "user.overlay.probe")
             return True
         except OSError:
             return False
@@ -412,6 +452,17 @@ class Sandbox:
     def state(self) -> Json:
         """What it came to, for the engine."""
         return {"mode": self.mode, "why": self.why}
+
+
+def adoption() -> Callable[[bool], None]:
+    """A function that makes this process the new parent of orphans among its descendants, or not; a no-op off Linux."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError, TypeError):
+        return lambda _on: None
+    if not sys.platform.startswith("linux"):
+        return lambda _on: None
+    return lambda on: prctl(36, int(on), 0, 0, 0)
 
 
 def death_with_parent() -> Callable[[int], None]:
@@ -523,6 +574,17 @@ class Origins:
             return False
         parts = real.split(self._sep)
         return not {"site-packages", "dist-packages", ".venv"}.intersection(parts[self._root.count(self._sep) :])
+
+    def holds(self, module: Any) -> bool:
+        """Whether a module was loaded from a file of the tree."""
+        return self.holds_file(getattr(module, "__file__", None))
+
+    def holds_file(self, path: Any) -> bool:
+        """Whether a path leads into the tree."""
+        try:
+            return type(path) is str and path.startswith(self._sep) and self._inside(path)
+        except Exception:  # what a suite puts among the modules is without bounds
+            return False
 
     def _standard(self, path: str) -> bool:
         """Whether it is of the standard library: a file `src/types.py` of the project is another module."""
@@ -743,8 +805,9 @@ class Neutraliser:
         if hasattr(config.option, "no_cov"):
             config.option.no_cov = True
         self._look(config)
+        asked = {setting.destination: getattr(config.option, setting.destination, setting.neutral) for setting in SETTINGS}
         for destination, neutral, spellings, owner, takes_value in SETTINGS:
-            value = getattr(config.option, destination, neutral)
+            value = asked[destination]  # as it was: several spellings may stand for one option
             if value == neutral or not (owner == "pytest" or owner in self._present):
                 continue
             setattr(config.option, destination, neutral)
@@ -1070,8 +1133,16 @@ class RandomState:
         start, reached = ((*map(int, s["key"]), int(s["pos"])) for s in (fresh, now))
         return numpy.seed if self._follows(start, reached) else None
 
+    def now(self) -> Any:
+        """The state of ``random``, for :meth:`go_on_from` in a child, which CPython seeds anew."""
+        return self._getstate()
+
+    def go_on_from(self, state: Any) -> None:
+        """Gives a process forked in the middle of a run the state that the run had."""
+        self._setstate(state)
+
     def restore(self) -> None:
-        """Call in a child."""
+        """Call in a child of the template."""
         if self.seeded is not None:
             self._setstate(self.seeded)
         if self._reseed_numpy is not None:
@@ -1093,7 +1164,7 @@ class Powers:
         self.clock: Callable[[], int] = time.monotonic_ns
         self.fork = getattr(os, "fork", None)
         self.waitpid, self.killpg, self.kill = os.waitpid, os.killpg, os.kill
-        self.exit, self.setpgid, self.getpid = os._exit, os.setpgid, os.getpid
+        self.exit, self.setpgid, self.getpid, self.getppid = os._exit, os.setpgid, os.getpid, os.getppid
         self.pipe, self.set_blocking, self.read, self.close = os.pipe, os.set_blocking, os.read, os.close
         self.mkdir, self.environ = os.mkdir, os.environ
         self.select, self.signal, self.set_wakeup_fd = select.select, signal.signal, signal.set_wakeup_fd
@@ -1103,6 +1174,14 @@ class Powers:
         self.open, self.unlink, self.dup2, self.fstat = os.open, os.unlink, os.dup2, os.fstat
         self.catch_warnings, self.simplefilter = warnings.catch_warnings, warnings.simplefilter
         self.seed = random.seed
+        # Where temporary files go by themselves; anything else is the suite's own choice.
+        self.usual_folders: Tuple[Optional[str], ...] = (None,)
+        try:
+            self.usual_folders += (tempfile.gettempdir(),)
+        except OSError:  # there is no place for any
+            pass
+        tempfile.tempdir = None
+        self.usual_variable = os.environ.get("TMPDIR")
         self.getline = linecache.getline
         self.die_with = death_with_parent()
         self.dump_later = faulthandler.register if hasattr(faulthandler, "register") else None
@@ -1113,6 +1192,252 @@ class Powers:
             self.stderr = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, 200)
         except OSError:
             pass
+
+
+class Peek(NamedTuple):
+    """A test to be run in a child, when so many tests of the order have run."""
+
+    number: int
+    after: int
+    test: int
+
+
+class Until:
+    """Stands in for the next test when fixtures are torn down: down to what its collectors need."""
+
+    def __init__(self, item: Any) -> None:
+        self._chain = item.listchain()[:-1]
+
+    def listchain(self) -> List[Any]:
+        """The nodes that stay set up."""
+        return list(self._chain)
+
+
+def owner_of(finalizer: Any) -> Any:
+    """The fixture or node that a finalizer of pytest belongs to."""
+    function = getattr(finalizer, "func", finalizer)
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            if hasattr(cell.cell_contents, "cached_result"):  # pytest 7.0 closes over the fixture
+                return cell.cell_contents
+        except ValueError:
+            continue
+    return getattr(function, "__self__", function)
+
+
+class Aside:
+    """Forks children in the middle of a run, so that the run itself notices nothing.
+
+    While the run waits for such a child, signals wait as well, but for SIGTERM; the SIGCHLD of the child is taken off, and
+    the timer behind SIGALRM stands still.
+    What the child leaves behind is ended: its process group, and on Linux every orphan of it.
+    """
+
+    TRIES = 5
+
+    def __init__(self, powers: "Powers") -> None:
+        self._powers = powers
+        self._sleep = time.sleep
+        self._mask, self._pending = signal.pthread_sigmask, signal.sigpending
+        self._take: Optional[Callable[..., Any]] = getattr(signal, "sigtimedwait", None)
+        everything = signal.valid_signals() if hasattr(signal, "valid_signals") else range(1, signal.NSIG)
+        self._held_back = set(everything) - {signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP}
+        self._block, self._set = signal.SIG_BLOCK, signal.SIG_SETMASK
+        self._died, self._signal, self._code = os.WIFSIGNALED, os.WTERMSIG, os.WEXITSTATUS
+        self._adopt = adoption()
+        self._set_timer, self._timer_kind = signal.setitimer, signal.ITIMER_REAL
+        self._timer = (0.0, 0.0)
+        self._signals_before: Set[Any] = set()
+        self._children_before: Set[int] = set()
+
+    def _children(self) -> Set[int]:
+        """The children of the main thread, where the kernel tells."""
+        powers = self._powers
+        try:
+            fd = powers.open("/proc/self/task/%d/children" % powers.getpid(), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return set()
+        try:
+            data = b""
+            while True:
+                more = powers.read(fd, 1 << 16)
+                if not more:
+                    return {int(pid) for pid in data.split()}
+                data += more
+        finally:
+            powers.close(fd)
+
+    def fork(self) -> int:
+        """The id of the child, or 0 in the child. Both lead groups of their own. Raises `OSError` when there is none to be had."""
+        powers = self._powers
+        if powers.fork is None:
+            raise OSError("this platform has no fork")
+        flush_output()
+        parent = powers.getpid()
+        self._children_before = self._children()
+        self._signals_before = self._mask(self._block, self._held_back)
+        self._timer = self._set_timer(self._timer_kind, 0)
+        self._adopt(True)
+        try:
+            pid = self._forked(powers.fork)
+        except BaseException:
+            self._go_on()
+            raise
+        try:
+            powers.setpgid(pid, pid)
+        except OSError:
+            pass
+        if pid == 0:
+            powers.die_with(parent)
+        return pid
+
+    def _forked(self, fork: Callable[[], int]) -> int:
+        for attempt in range(self.TRIES):
+            try:
+                with self._powers.catch_warnings(module=warnings):  # a test may have emptied `sys.modules`
+                    self._powers.simplefilter("ignore")  # CPython 3.12 warns of threads; the engine is told of them
+                    return fork()
+            except OSError:
+                if attempt + 1 == self.TRIES:
+                    raise
+                self._sleep(0.05 * (attempt + 1))
+        raise OSError("no process to be had")
+
+    def enter_child(self) -> None:
+        """Call in the child, once it may hear signals."""
+        self._mask(self._set, self._signals_before)
+
+    def wait(self, pid: int) -> Optional[int]:
+        """Waits until the child and what it left are gone: its exit code, or minus the signal that killed it."""
+        powers = self._powers
+        try:
+            try:
+                _, status = powers.waitpid(pid, 0)
+                found: Optional[int] = -self._signal(status) if self._died(status) else self._code(status)
+            except ChildProcessError:  # the suite ignores SIGCHLD, or waits for everything
+                found = None
+            self._end(powers.killpg, pid)
+            for _ in range(100):
+                left = self._children() - self._children_before
+                if not left:
+                    break
+                for orphan in left:
+                    self._end(powers.kill, orphan)
+                    try:
+                        powers.waitpid(orphan, 0)
+                    except ChildProcessError:
+                        continue
+            return found
+        finally:
+            if self._take is not None and signal.SIGCHLD not in self._signals_before:
+                while signal.SIGCHLD in self._pending() and self._take({signal.SIGCHLD}, 0) is not None:
+                    continue
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._adopt(False)
+        if self._timer[0]:
+            self._set_timer(self._timer_kind, *self._timer)
+        self._mask(self._set, self._signals_before)
+
+    def _end(self, send: Callable[[int, int], None], pid: int) -> None:
+        try:
+            send(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+class OpenFiles:
+    """Gives a child of a run open files of its own: with the run's it would share positions, and write into them."""
+
+    def __init__(self) -> None:
+        try:
+            import fcntl
+
+            self._control: Optional[Callable[..., Any]] = fcntl.fcntl
+            self._getfl, self._getfd, self._cloexec = fcntl.F_GETFL, fcntl.F_GETFD, fcntl.FD_CLOEXEC
+        except ImportError:
+            self._control = None
+        self._list, self._link, self._fstat, self._stat = os.listdir, os.readlink, os.fstat, os.stat
+        self._open, self._close, self._dup2, self._unlink = os.open, os.close, os.dup2, os.unlink
+        self._seek, self._sendfile = os.lseek, getattr(os, "sendfile", None)
+
+    def part(self, folder: str, covered: Tuple[str, ...], ours: int) -> None:
+        """Replaces each open regular file.
+
+        One for reading is opened anew. One for writing is opened by its path where that is ``covered`` by an overlay of this
+        process; one that has no name any more is copied to ``folder``. Others stay shared with the run, but for the position.
+        """
+        if self._control is None:
+            return
+        try:
+            numbers = sorted(map(int, self._list("/proc/self/fd")))
+        except OSError:
+            return
+        known: Dict[Tuple[int, int, int, int], int] = {}
+        for number in numbers:
+            if number == ours:
+                continue
+            try:
+                self._replace(number, folder, covered, known)
+            except OSError:  # the descriptor of the listing itself, a file without permission
+                continue
+
+    def _replace(self, number: int, folder: str, covered: Tuple[str, ...], known: Dict[Tuple[int, int, int, int], int]) -> None:
+        assert self._control is not None
+        status = self._fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            return
+        flags = self._control(number, self._getfl)
+        inherited = not self._control(number, self._getfd) & self._cloexec
+        position = self._seek(number, 0, os.SEEK_CUR)
+        key = (status.st_dev, status.st_ino, flags, position)
+        if key in known:  # two numbers of one open file
+            self._dup2(known[key], number, inherited)
+            return
+        flags &= ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
+        new = self._opened(number, flags, status, folder, covered)
+        try:
+            self._seek(new, position, os.SEEK_SET)
+            self._dup2(new, number, inherited)
+        finally:
+            self._close(new)
+        known[key] = number
+
+    def _opened(self, number: int, flags: int, status: Any, folder: str, covered: Tuple[str, ...]) -> int:
+        itself = "/proc/self/fd/%d" % number
+        if flags & (os.O_WRONLY | os.O_RDWR) == 0:
+            return self._open(itself, flags | os.O_CLOEXEC)
+        path = self._link(itself)
+        if any(path.startswith(top.rstrip("/") + "/") for top in covered):
+            try:
+                now = self._stat(path)
+                if (now.st_size, now.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+                    return self._open(path, flags | os.O_CLOEXEC)
+            except OSError:  # it was moved or removed
+                pass
+        if status.st_nlink and not any(path.startswith(top.rstrip("/") + "/") for top in covered):
+            return self._open(itself, flags | os.O_CLOEXEC)
+        if self._sendfile is None:
+            raise OSError("no way to copy")
+        own = "%s/file-%d" % (folder, number)
+        new = self._open(own, flags | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        source = target = -1
+        try:
+            target = self._open(own, os.O_WRONLY | os.O_CLOEXEC)
+            self._unlink(own)
+            source = self._open(itself, os.O_RDONLY | os.O_CLOEXEC)
+            done = 0
+            while done < status.st_size:
+                sent = self._sendfile(target, source, done, status.st_size - done)
+                if not sent:
+                    break
+                done += sent
+        finally:
+            for each in (source, target):
+                if each >= 0:
+                    self._close(each)
+        return new
 
 
 class Agent:
@@ -1135,6 +1460,8 @@ class Agent:
         self._files = open_files()
         self._items: List[Any] = []
         self._errors: List[Json] = []
+        self._imports: List[Tuple[str, List[str]]] = []
+        self._only: Optional[List[str]] = config.get("only")
         self.told = False
         # The running test: its worst outcome, what is told of that, what its last phase raised, and the lines held back.
         self._letter = ""
@@ -1143,6 +1470,18 @@ class Agent:
         self._held: List[str] = []
         self._fixtures = 0
         self._reseed = config.get("reseed")
+        # Peeks that are still to come, and the one that this process is for; time spent on them while a test ran.
+        self._isdir, self._copytree = os.path.isdir, shutil.copytree
+        self._temporary = ""
+        self._threads, self._import = threading.active_count, importlib.import_module
+        self._aside, self._open_files = Aside(self._powers), OpenFiles()
+        self._job: Json = {}
+        self._due: List[Peek] = []
+        self._peeking: Optional[Peek] = None
+        self._of_the_run: List[Any] = []
+        self._current: Any = None
+        self._position = 0
+        self._paused = 0
 
     # -- while pytest starts
 
@@ -1162,14 +1501,33 @@ class Agent:
                 self.broken("usage", "`%s` runs no test" % spelling)
                 raise pytest.UsageError("`%s` runs no test" % spelling)
         self._neutraliser.options(config)
+        if self._only is not None:
+            # Ids begin with paths relative to pytest's root folder. What the user named still decides which folder that is.
+            config.args[:] = [os.path.join(str(config.rootpath), path) for path in self._only]
         outcome: Any = yield
         self._failed_to_start(outcome.excinfo)
 
     def _failed_to_start(self, excinfo: Any) -> None:
         if excinfo:
             error = excinfo[1]
+            if type(error).__name__ == "ConftestImportFailure":
+                return self._conftest_failed(error)
             usage = type(error).__name__ == "UsageError"
             self.broken("usage", plain(str(error)) if usage else described(error))
+
+    def _conftest_failed(self, error: Any) -> None:
+        """Tells of a `conftest.py` that could not be imported, as of any module that cannot be collected."""
+        if self.told:
+            return
+        self.told = True
+        cause = getattr(error, "cause", None) or error.excinfo[1]
+        walk = found = cause.__traceback__
+        while walk is not None and not self._origins.holds_file(walk.tb_frame.f_code.co_filename):
+            walk = walk.tb_next
+        text = "".join(traceback.format_exception(type(cause), cause, walk or found))
+        path = os.path.relpath(str(error.path), os.path.realpath(self._ask["root"]))
+        failed = {"id": plain(path), "text": excerpt(plain(text), self._limit)}
+        self._channel.send({"t": "collect_failed", "errors": [failed]})
 
     def pytest_configure(self, config: Any) -> None:
         self._neutraliser.markers(config)
@@ -1179,6 +1537,20 @@ class Agent:
 
     def pytest_collection(self, session: Any) -> None:
         self._neutraliser.plugins(session.config)
+
+    def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        """Notes what the collection of a test file imports from the tree."""
+        import pytest
+
+        if not isinstance(collector, pytest.File) or isinstance(collector, pytest.Package):
+            yield
+            return
+        before = set(sys.modules)
+        yield
+        new = [name for name in list(sys.modules) if name not in before]
+        ours = [plain(name) for name in new if self._origins.holds(sys.modules.get(name))]
+        if ours:
+            self._imports.append((plain(collector.nodeid), ours))
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
@@ -1230,6 +1602,7 @@ class Agent:
                 "rootdir": plain(str(session.config.rootpath)),
                 "fork": {"safe": not why, "why": why},
                 "origins": self._origins.loaded(),
+                "imports": self._imports,
             }
         )
         Server(self, self._channel, self._powers, session).serve()
@@ -1255,7 +1628,8 @@ class Agent:
     def become_child(self, session: Any, command: Json) -> None:
         """Gives a forked child its own sandbox, random numbers, captured output and connection."""
         self._random.restore()
-        self._sandbox.enter(command["dir"])
+        self._sandbox.enter(command["dir"], temporary=self._temporary_folder(command))
+        self._own_cache(session.config, command["dir"])
         hello = {"role": "run", "run": command["run"], "sandbox": self._sandbox.state()}
         template, self._channel = self._channel, Channel(self._ask["socket"], self._ask["token"], hello)
         self._powers.close(template.fd)
@@ -1265,6 +1639,20 @@ class Agent:
         capture = session.config.pluginmanager.getplugin("capturemanager")
         if hasattr(capture, "resume_global_capture"):
             self._own_capture_files(capture, command["dir"])
+
+    def _own_cache(self, config: Any, folder: str) -> None:
+        """Gives a child a cache of pytest's of its own, which begins as its parent's."""
+        cache = getattr(config, "cache", None)
+        old = getattr(cache, "_cachedir", None)
+        if cache is None or old is None:
+            return
+        new = folder.rstrip("/") + "/cache"
+        try:
+            if self._isdir(str(old)):
+                self._copytree(str(old), new, symlinks=True)
+        except Exception:  # a test may have replaced what copying needs
+            pass
+        cache._cachedir = type(old)(new)
 
     def _own_capture_files(self, capture: Any, folder: str) -> None:
         """Puts other files behind pytest's captured streams: all children would share the position of the template's.
@@ -1293,13 +1681,24 @@ class Agent:
         self._prepare(session, command)
         # Frozen objects are unseen by `gc.get_referrers` and never collected, unlike in a fresh interpreter.
         self._powers.unfreeze()
+        for module in command.get("imports") or ():
+            try:
+                self._import(module)
+            except BaseException as error:
+                text = excerpt(described(error), self._limit)
+                self._channel.send({"t": "import_failed", "module": module, "text": text})
+                return EXIT_DIED
         channel, clock = self._channel, self._clock
         indices = command["order"]
         items = [self._items[index] for index in indices]
         session.items[:] = items
+        self._job, self._due = command, sorted((Peek(*each) for each in command.get("peeks") or ()), key=lambda p: p.after)
+        if self._peek_here(session, 0):
+            return self._run_peek(session)
         following = [*items[1:], None]
         for position, (index, item) in enumerate(zip(indices, items)):
             self._letter, self._failure, self._raised = "", None, None
+            self._current, self._position, self._paused = item, position, 0
             self._held.append('"s",%d,%d,%d' % (position, index, clock()))
             channel.record(*self._held)
             self._held.clear()
@@ -1310,15 +1709,127 @@ class Agent:
             except BaseException as error:
                 self._flush()
                 return self._died(described(error))
+            if self._peeking is not None:
+                return self._run_peek(session)
             if not channel.is_owner():
                 self._powers.exit(0)  # a process that a test forked and forgot
+            if self._peek_here(session, position + 1):  # whoever ran the test did not tear it down in the usual way
+                return self._run_peek(session)
             self._held.append(self._ended(position, index))
             if (session.shouldstop or session.shouldfail) and position + 1 < len(items):
                 self._flush()
                 return self._died("the session was told to stop: %s" % (session.shouldstop or session.shouldfail))
+        self._end(len(items))
+        return 0
+
+    def _end(self, count: int) -> None:
+        """Tells that all went through."""
         told = {"fixtures": self._fixtures, "foreign": self._origins.foreign()}
-        self._held.append('"end",%d,%d,%s' % (self._powers.getpid(), len(items), channel.dumps(told)))
+        self._held.append('"end",%d,%d,%s' % (self._powers.getpid(), count, self._channel.dumps(told)))
         self._flush()
+
+    # -- peeks
+
+    def _peek_here(self, session: Any, after: int) -> bool:
+        """Runs the peeks of this place, one child after the other. True in such a child, which then goes its own way."""
+        while self._due and self._due[0].after == after and self._channel.is_owner():
+            began = self._clock()
+            if self._peek(session, self._due.pop(0)):
+                return True
+            self._paused += self._clock() - began
+        return False
+
+    def _peek(self, session: Any, peek: Peek) -> bool:
+        channel, powers = self._channel, self._powers
+        self._flush()
+        state = self._random.now()
+        try:
+            pid = self._aside.fork()
+        except OSError as error:
+            channel.record('"pn",%d,%s' % (peek.number, channel.dumps(plain(str(error)))))
+            return False
+        if pid:
+            channel.record('"ps",%d,%d,%d' % (peek.number, pid, self._threads()))
+            code = self._aside.wait(pid)
+            channel.record('"pe",%d,%s' % (peek.number, "null" if code is None else code))
+            return False
+        try:
+            parent = powers.getppid()
+            self._random.go_on_from(state)
+            self._become_peek(session, peek)
+            powers.die_with(parent)  # entering a namespace may have undone it
+            self._aside.enter_child()
+        except BaseException:
+            traceback.print_exc()
+            powers.exit(EXIT_DEFECT)
+        return True
+
+    def _become_peek(self, session: Any, peek: Peek) -> None:
+        """Sets a child apart from its run, and makes what is torn down next what this test does not need."""
+        run = self._job
+        folder = "%s/peek-%d" % (run["dir"].rstrip("/"), peek.number)
+        self._powers.mkdir(folder, 0o700)
+        covered: Tuple[str, ...] = ()
+        if self._sandbox.mode == "overlay":
+            self._sandbox.enter(folder, also=(self._temporary,))
+            if self._sandbox.mode == "overlay":
+                covered = (self._inside, self._temporary)
+        hello = {"role": "peek", "run": run["run"], "peek": peek.number, "sandbox": self._sandbox.state()}
+        self._channel = self._channel.successor(hello)
+        if self._sandbox.required and self._sandbox.mode != "overlay":
+            self._channel.send({"t": "internal", "text": excerpt(self._sandbox.why or "no sandbox", self._limit)})
+            self._powers.exit(EXIT_NO_SANDBOX)
+        self._open_files.part(folder, covered, self._channel.fd)
+        self._own_cache(session.config, folder)
+        self._due, self._peeking, self._paused = [], peek, 0
+        setup, until = session._setupstate, Until(self._items[peek.test])
+        tear_down = setup.teardown_exact
+        self._of_the_run = [owner_of(each) for each in self._for_the_session(session)]
+        setup.teardown_exact = lambda nextitem: tear_down(until)
+
+    @staticmethod
+    def _for_the_session(session: Any) -> List[Any]:
+        """What pytest will do when the whole session is torn down."""
+        found: List[Any] = session._setupstate.stack.get(session, ([], None))[0]
+        return found
+
+    def _run_peek(self, session: Any) -> int:
+        """Runs the one test that this process is for."""
+        assert self._peeking is not None
+        peek = self._peeking
+        item = self._items[peek.test]
+        setup = session._setupstate
+        try:
+            setup.teardown_exact(None)  # down to what this test needs, whatever it is called with
+        except Exception:  # it belongs to a test before this one
+            pass
+        finally:
+            setup.__dict__.pop("teardown_exact", None)
+        tear_down = setup.teardown_exact
+
+        def but_for_the_run(nextitem: Any) -> None:
+            # What the run set up for the whole session it still needs: a server in another process, say.
+            finalizers = self._for_the_session(session)
+            finalizers[:] = [each for each in finalizers if not any(owner_of(each) is own for own in self._of_the_run)]
+            tear_down(nextitem)
+
+        setup.teardown_exact = but_for_the_run
+        if session.shouldstop or session.shouldfail:
+            return self._died("the session was told to stop: %s" % (session.shouldstop or session.shouldfail))
+        session.items[:] = [*session.items[: peek.after], item]
+        self._letter, self._failure, self._raised, self._fixtures = "", None, None, 0
+        self._held.clear()
+        self._channel.record('"s",0,%d,%d' % (peek.test, self._clock()))
+        if self._reseed is not None:
+            self._seed(self._reseed)
+        try:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        except BaseException as error:
+            return self._died(described(error))
+        if not self._channel.is_owner():
+            self._powers.exit(0)
+        self._held.append(self._ended(0, peek.test))
+        self._end(1)
         return 0
 
     def _flush(self) -> None:
@@ -1331,23 +1842,34 @@ class Agent:
             text = excerpt("pytest reported no outcome of this test", self._limit)
             self._letter, self._failure = "E", {"phase": "call", "sig": "no report", "text": text}
         if self._failure is None:
-            return '"e",%d,%d,"%s",%d' % (position, index, self._letter, self._clock())
-        return '"e",%d,%d,"%s",%d,%s' % (position, index, self._letter, self._clock(), self._channel.dumps(self._failure))
+            return '"e",%d,%d,"%s",%d' % (position, index, self._letter, self._clock() - self._paused)
+        ended = self._clock() - self._paused
+        return '"e",%d,%d,"%s",%d,%s' % (position, index, self._letter, ended, self._channel.dumps(self._failure))
 
     def _died(self, text: str) -> int:
         self._channel.send({"t": "internal", "text": excerpt(plain(text), self._limit)})
         return EXIT_DIED
 
+    def _temporary_folder(self, command: Json) -> str:
+        """The folder that holds the temporary files of a run."""
+        folder: str = command["dir"].rstrip("/") + "/tmp"
+        try:
+            self._powers.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+        return folder
+
     def _prepare(self, session: Any, command: Json) -> None:
         powers = self._powers
         if self._sandbox.mode != "none":
-            folder = command["dir"].rstrip("/") + "/tmp"
-            try:
-                powers.mkdir(folder, 0o700)
-            except FileExistsError:
-                pass
-            powers.environ["TMPDIR"] = powers.environ["PYTEST_DEBUG_TEMPROOT"] = folder
-            tempfile.tempdir = None
+            folder = self._sandbox.temporary if self._sandbox.mode == "overlay" else ""
+            folder = self._temporary = folder or self._temporary_folder(command)
+            powers.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+            # A suite that chose another place while it was imported keeps it.
+            if powers.environ.get("TMPDIR") == powers.usual_variable:
+                powers.environ["TMPDIR"] = folder
+                if tempfile.tempdir in powers.usual_folders:
+                    tempfile.tempdir = None
         for name, value in (command.get("env") or {}).items():
             powers.environ[name] = value
         # A run that is told to end says first where it stood, to the errors of the process, whatever is captured.
@@ -1375,6 +1897,9 @@ class Agent:
 
     def pytest_runtest_teardown(self, item: Any) -> Iterator[None]:
         self._channel.record('"t",%d' % self._clock())
+        if self._due and item is self._current:
+            # Here, so that a child tears down to what its test needs, and the run itself to what the next of its order does.
+            self._peek_here(item.session, self._position + 1)
         yield
 
     def pytest_fixture_setup(self) -> None:
@@ -1418,9 +1943,18 @@ class Agent:
         if letter in ("F", "E"):
             text = plain(getattr(report, "longreprtext", "") or str(report.longrepr))
             lines = text.strip().splitlines()
-            kind, path, line = self._raised or ("?", "?", lines[-1] if lines else "")
+            kind, path, line = self._raised or self._unraised(report, lines[-1] if lines else "")
             phase = when if when in ("setup", "call", "teardown") else "call"
             self._failure = {"phase": phase, "sig": signature(kind, path, line), "text": excerpt(text, self._limit)}
+
+    @staticmethod
+    def _unraised(report: Any, line: str) -> Tuple[str, str, str]:
+        """What a failure is signed with that raised nothing: a test that passed although it was to fail, a subtest."""
+        location = getattr(report, "location", None) or ("?",)
+        strict = "[XPASS(strict)]"
+        if line.startswith(strict):
+            return "XPASS(strict)", str(location[0]), line[len(strict) :].strip()
+        return "failure", str(location[0]), line
 
 
 class Loop:
@@ -1436,7 +1970,7 @@ class Loop:
 
 def mark_hooks(hookimpl: Callable[..., Any]) -> None:
     """Marks the hooks whose place matters; done late, since pytest is not imported before the sandbox stands."""
-    for name in ("load_initial_conftests", "runtest_call", "runtest_teardown"):
+    for name in ("load_initial_conftests", "make_collect_report", "runtest_call", "runtest_teardown"):
         setattr(Agent, "pytest_" + name, hookimpl(hookwrapper=True, tryfirst=True)(getattr(Agent, "pytest_" + name)))
     # Innermost: where another old-style wrapper raises, those around it are never heard again.
     for name in ("cmdline_parse", "cmdline_main"):
@@ -1611,7 +2145,10 @@ def main(path: str) -> int:
     own = os.path.join(ask.get("scratch") or os.path.dirname(path), "main-%d" % os.getpid())
     os.makedirs(own, mode=0o700)
     sandbox = Sandbox(ask, root, cwd, [own, config["socket"]])
-    sandbox.enter(own)
+    temporary = ask.get("tmp") or own + "/tmp"
+    if sandbox.mode == "overlay":
+        os.makedirs(temporary, mode=0o700, exist_ok=True)
+    sandbox.enter(own, temporary=temporary)
     if sandbox.mode == "overlay" and os.environ.get("PYTHONDONTWRITEBYTECODE") == UNLESS_OVERLAID:
         # What is written into the tree vanishes with the run, and some suites look for their byte code.
         del os.environ["PYTHONDONTWRITEBYTECODE"]

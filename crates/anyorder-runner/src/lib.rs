@@ -40,8 +40,13 @@ pub struct RunRequest {
     pub attempt: u32,
     /// Which executor; `Fork` needs [`Collection::fork_refused`] to be empty.
     pub executor: Executor,
-    /// Tests to be run in children of their own in the middle of it; only with `Fork`. Sorted by `after`.
+    /// Tests to be run in children of their own in the middle of it, in any sequence, any number at one place; only with
+    /// `Fork`. Each does what it would do as the last test of a run of those before it, but that fixtures of session scope
+    /// which the run had set up stay up. What is not kept apart stands in docs/design/001-agent-protocol.md.
     pub peeks: Vec<PeekAt>,
+    /// Modules (dotted names) to import in the run's process before its first test, one after the other. A run whose import
+    /// fails has crashed without a culprit, and says which import it was.
+    pub imports: Vec<String>,
 }
 
 /// What the agent found when it collected.
@@ -61,6 +66,9 @@ pub struct Collection {
     pub sandbox: SandboxState,
     /// Project modules and where they were loaded from.
     pub origins: Vec<Origin>,
+    /// For each test file the modules of the tree (dotted names, in the sequence of their import) that nobody had imported before
+    /// it was collected. Files whose collection imported nothing new are not there.
+    pub imports: Vec<(String, Vec<String>)>,
     /// From the start of the interpreter to the start of collection.
     pub startup: Duration,
     /// Collection itself.

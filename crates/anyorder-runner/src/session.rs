@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyorder_core::model::{Excerpt, Tree};
+use anyorder_core::model::{Excerpt, TestIx, Tree};
 
 use crate::engine::Engine;
 use crate::{Cancel, Collection, Listener, RunSource};
@@ -25,6 +25,9 @@ pub struct SessionConfig {
     pub tree: Tree,
     /// The user's arguments to pytest.
     pub pytest_args: Vec<String>,
+    /// Collect these test files and no others: what stands before the first `::` of ids. The user's arguments count but for
+    /// the files and folders among them.
+    pub only: Option<Vec<String>>,
     /// What shall keep runs apart.
     pub sandbox: SandboxAsk,
     /// Set where the tree lives in a git worktree instead of at the project's path.
@@ -61,6 +64,7 @@ impl SessionConfig {
             root,
             tree: Tree::Base,
             pytest_args: Vec::new(),
+            only: None,
             sandbox: SandboxAsk::default(),
             remap: None,
             env: Vec::new(),
@@ -241,6 +245,24 @@ pub enum EngineError {
     ForkRefused {
         /// Which run.
         run: u64,
+    },
+    /// Peeks were asked of an interpreter of its own.
+    #[error(
+        "run {run} asks for peeks, which need the fork executor; run each test after its sequence instead"
+    )]
+    PeeksNeedFork {
+        /// Which run.
+        run: u64,
+    },
+    /// A peek at a place or of a test that does not exist.
+    #[error("run {run} asks to peek at test {} after {after} tests, which it does not have", test.0)]
+    NoSuchPeek {
+        /// Which run.
+        run: u64,
+        /// The place.
+        after: usize,
+        /// The test.
+        test: TestIx,
     },
     /// A run's number is in use already.
     #[error("run {run} was asked for twice")]

@@ -30,7 +30,7 @@ class Channel:
         self.socket.connect(CONFIG["socket"])
         self.fd = self.socket.fileno()
         self.ino = os.fstat(self.fd).st_ino
-        hello = {"t": "hello", "token": CONFIG["token"], "protocol": 1, "role": self.role, "pid": self.pid, **more}
+        hello = {"t": "hello", "token": CONFIG["token"], "protocol": 2, "role": self.role, "pid": self.pid, **more}
         if self.run is not None:
             hello["run"] = self.run
         if again:

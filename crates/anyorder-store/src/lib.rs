@@ -14,6 +14,7 @@
 
 mod artefacts;
 mod identity;
+mod ledger;
 mod lock;
 mod open;
 mod order_file;
@@ -21,6 +22,7 @@ mod packed;
 mod sqlite;
 
 pub use artefacts::Artefact;
+pub use ledger::{LEDGER_FILE, LedgerError, LedgerFile};
 pub use lock::{LockError, LockedStore};
 pub use open::{OpenError, Store};
 pub use order_file::{OrderFileError, order_file, read_order_file};

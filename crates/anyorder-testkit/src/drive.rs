@@ -1,9 +1,9 @@
 //! Drives the core's state machines against simulated worlds.
 
-use anyorder_core::model::{Executor, Order, OrderLabel, RunRecord, TestIx};
+use anyorder_core::model::{Executor, Order, OrderLabel, PeekAt, RunRecord, TestIx};
 use anyorder_core::verdict::{
-    Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, Sweep,
-    TouchedTests, TreeResult, Verdict,
+    Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, ProbePeek, Rules, Selection, Side,
+    Star, StarResult, StarRules, Sweep, TouchedTests, TreeResult, Verdict,
 };
 
 use crate::orders::{Plan, resolve, restricted};
@@ -45,17 +45,43 @@ pub fn answer(probe: &Probe, base: &Runner, patched: &Runner, selected: &[TestIx
     let world = |side| if side == Side::Base { base } else { patched };
     let (on, of) = (world(probe.side), world(probe.order_of));
     let suite = on.suite();
-    let orders: Vec<Order> = match probe.label {
-        OrderLabel::Alone => orders(selected, &probe.label, |_| Vec::new(), suite.len()),
+    let mut orders: Vec<Order> = match (&probe.tests, &probe.label) {
+        (Selection::Sequence(_), label) => {
+            vec![Order::partial(label.clone(), selected.to_vec(), suite.len()).expect("each test once")]
+        }
+        (_, OrderLabel::Alone) => orders(selected, &probe.label, |_| Vec::new(), suite.len()),
         _ => vec![restricted(suite, of.suite(), &probe.label, selected)],
     };
+    if probe.may_stop && probe.label != OrderLabel::Alone {
+        let watched: Vec<TestIx> = probe.watch.iter().filter_map(|id| suite.find(id)).collect();
+        orders = orders.into_iter().map(|order| order.until_last_of(&watched)).collect();
+    }
+    let at = |peek: &ProbePeek| Some(PeekAt { after: peek.after, test: suite.find(&peek.test)? });
+    let peeks: Vec<PeekAt> = probe.peeks.iter().filter_map(at).collect();
     let mut answer = Answer::default();
     for order in orders {
-        let run: RunRecord = on.run(&order, probe.attempt, probe.executor, rng);
+        let run: RunRecord = on.run_with(&order, &peeks, probe.attempt, probe.executor, rng);
         assert!(run.is_accounted());
         answer.add_run(suite, &run, &probe.watch);
     }
     answer
+}
+
+/// Tests that a probe executes when it runs so many in sequence.
+fn cost(probe: &Probe, sequence: usize) -> u64 {
+    (sequence + probe.peeks.len()) as u64
+}
+
+/// Tests that a replay executes: the whole order, or up to the last watched test.
+fn replayed(probe: &Probe, base: &Runner, patched: &Runner, selected: &[TestIx]) -> u64 {
+    let world = |side| if side == Side::Base { base } else { patched };
+    let (on, of) = (world(probe.side).suite(), world(probe.order_of).suite());
+    if matches!(probe.tests, Selection::Sequence(_)) || probe.label == OrderLabel::Alone {
+        return cost(probe, selected.len());
+    }
+    let order = restricted(on, of, &probe.label, selected);
+    let watched: Vec<TestIx> = probe.watch.iter().filter_map(|id| on.find(id)).collect();
+    cost(probe, if probe.may_stop { order.until_last_of(&watched).len() } else { order.len() })
 }
 
 /// Classifies a swept world to the end.
@@ -73,7 +99,9 @@ pub fn classify(side: Side, world: &Runner, sweep: Sweep, batch: usize, rng: &mu
         }
         for probe in probes {
             let selected: Vec<TestIx> = match &probe.tests {
-                Selection::Only(ids) => ids.iter().filter_map(|id| suite.find(id)).collect(),
+                Selection::Only(ids) | Selection::Sequence(ids) => {
+                    ids.iter().filter_map(|id| suite.find(id)).collect()
+                }
                 Selection::All | Selection::Common => suite.indices().collect(),
             };
             let answer = answer(&probe, world, world, &selected, rng);
@@ -95,6 +123,8 @@ pub struct Check {
     pub judge: JudgeRules,
     /// How many probes are asked for before any is answered; their answers then come in random order.
     pub batch: usize,
+    /// Whether the touched tests are put before and behind all others first.
+    pub star: bool,
 }
 
 impl Default for Check {
@@ -105,6 +135,7 @@ impl Default for Check {
             rules: Rules::default(),
             judge: JudgeRules::default(),
             batch: 1,
+            star: true,
         }
     }
 }
@@ -120,6 +151,10 @@ pub struct Checked {
     pub verdict: Verdict,
     /// The replays that the judge asked for, in order.
     pub probes: Vec<Probe>,
+    /// Tests that were executed for the verdict alone, the star's among them.
+    pub extra: u64,
+    /// Those of the star.
+    pub star: u64,
 }
 
 impl Check {
@@ -135,10 +170,29 @@ impl Check {
         };
         let before = result(Side::Base, &base, rng);
         let after = result(Side::Patched, &patched, rng);
+        let mut star_cost = 0;
+        let star = if self.star {
+            let rules = StarRules::default();
+            let mut star = Star::new(&before, &after, &TouchedTests::default(), rules);
+            while let Some(probe) = star.next_probe() {
+                let Selection::Sequence(ids) = &probe.tests else {
+                    unreachable!("a star asks for sequences")
+                };
+                let selected: Vec<TestIx> = ids.iter().filter_map(|id| patched.suite().find(id)).collect();
+                star_cost += cost(&probe, selected.len());
+                star.observe(probe.id, &answer(&probe, &base, &patched, &selected, rng));
+            }
+            assert!(star.is_done(), "a star that asks for nothing is done");
+            star.finish()
+        } else {
+            StarResult::default()
+        };
+        let mut extra = star_cost;
         let mut judge = Judge::new(JudgeInput {
             base: before.clone(),
             patched: after.clone(),
             touched: TouchedTests::default(),
+            star,
             rules: self.rules.clone(),
             judge: self.judge.clone(),
         });
@@ -154,12 +208,20 @@ impl Check {
             }
             for probe in probes {
                 let selected = judge.selected(&probe);
+                extra += replayed(&probe, &base, &patched, &selected);
                 let answer = answer(&probe, &base, &patched, &selected, rng);
                 judge.observe(probe.id, &answer);
                 done.push(probe);
             }
         }
         assert!(judge.is_done(), "a judge that asks for nothing is done");
-        Checked { base: before, patched: after, verdict: judge.finish(), probes: done }
+        Checked {
+            base: before,
+            patched: after,
+            verdict: judge.finish(),
+            probes: done,
+            extra,
+            star: star_cost,
+        }
     }
 }

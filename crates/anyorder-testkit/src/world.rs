@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyorder_core::model::{
-    Ending, Excerpt, Executor, Failure, Order, Outcome, Phase, RunRecord, Signature, Suite, TestId, TestInfo,
-    TestIx, TestResult,
+    Ending, Excerpt, Executor, Failure, Order, Outcome, Peek, PeekAt, Phase, RunRecord, Signature, Suite,
+    TestId, TestInfo, TestIx, TestResult,
 };
 
 use crate::rng::Rng;
@@ -305,10 +305,33 @@ impl Runner {
 
     /// Runs an order of the suite.
     pub fn run(&self, order: &Order, attempt: u32, executor: Executor, rng: &mut Rng) -> RunRecord {
+        self.run_with(order, &[], attempt, executor, rng)
+    }
+
+    /// Runs an order, with children forked on the way.
+    pub fn run_with(
+        &self,
+        order: &Order,
+        peeks: &[PeekAt],
+        attempt: u32,
+        executor: Executor,
+        rng: &mut Rng,
+    ) -> RunRecord {
+        let mut peeked = Vec::with_capacity(peeks.len());
+        let mut look = |after: usize, now: &[Now], rng: &mut Rng| {
+            for peek in peeks.iter().filter(|p| p.after == after) {
+                let outcome = self.outcome(peek.test, now, executor, rng);
+                peeked
+                    .push(Peek { after, result: result(peek.test, self.suite.id(peek.test).raw(), outcome) });
+            }
+        };
         let mut now: Vec<Now> = self.states.iter().map(|s| Now { bad: s.starts_bad, seen: 0 }).collect();
         let mut results = Vec::with_capacity(order.len());
         let mut ending = Ending::Completed;
-        for &ix in order.tests() {
+        for (done, &ix) in order.tests().iter().enumerate() {
+            if ending == Ending::Completed {
+                look(done, &now, rng);
+            }
             let outcome = if ending == Ending::Completed {
                 let outcome = self.outcome(ix, &now, executor, rng);
                 self.write(ix, &mut now);
@@ -321,6 +344,9 @@ impl Runner {
             }
             results.push(result(ix, self.suite.id(ix).raw(), outcome));
         }
+        if ending == Ending::Completed {
+            look(order.len(), &now, rng);
+        }
         RunRecord {
             order: order.clone(),
             attempt,
@@ -329,7 +355,7 @@ impl Runner {
             ending,
             wall: Duration::ZERO,
             fixture_setups: None,
-            peeks: Vec::new(),
+            peeks: peeked,
         }
     }
 

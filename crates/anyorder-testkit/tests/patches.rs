@@ -112,9 +112,15 @@ fn a_null_patch_is_not_blocked_in_a_world_full_of_chance_and_crashes() {
             world.inserted(at, &format!("tests/test_00.py::new_{i}"))
         });
         let checked = Check::default().run(&base, &patched, &mut rng);
-        *outcomes.entry(checked.verdict.outcome.word()).or_default() += 1;
+        let word = match checked.verdict.outcome {
+            // A crash in every order keeps all others from being shown clean.
+            VerdictOutcome::Review if checked.verdict.evidence.is_empty() => "nothing to cite",
+            outcome => outcome.word(),
+        };
+        *outcomes.entry(word).or_default() += 1;
     }
     eprintln!("null patches among couplings by chance, flaky tests and crashes: {outcomes:?}");
     assert_eq!(outcomes.get("block"), None);
-    assert!(outcomes["accept"] >= 190, "{outcomes:?}");
+    let silent = outcomes.get("nothing to cite").copied().unwrap_or_default();
+    assert!(outcomes["accept"] + silent >= 190 && outcomes["accept"] >= 100, "{outcomes:?}");
 }

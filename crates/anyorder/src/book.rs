@@ -215,9 +215,10 @@ impl Book {
         self.columns.iter().filter(|c| !c.over).count()
     }
 
-    /// Whether a test was planned in an order and never reported, as behind a crash: nothing is known of it there.
-    pub fn has_absent(&self) -> bool {
-        (0..self.columns.len()).any(|at| self.counts(at).iter().any(|(o, _)| *o == Outcome::Absent))
+    /// In how many orders a planned test was never reported, as behind a crash: nothing is known of it there.
+    pub fn with_absent(&self) -> usize {
+        let absent = |at: &usize| self.counts(*at).iter().any(|(o, _)| *o == Outcome::Absent);
+        (0..self.columns.len()).filter(absent).count()
     }
 
     /// Independent seeds that went through to their end, and in how many of them one of these tests did not pass.

@@ -6,13 +6,15 @@ use std::time::Duration;
 use anyorder_core::model::{Order, OrderLabel, Tree};
 use anyorder_core::order::Shuffle;
 use anyorder_core::verdict::{
-    Answer, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, TouchedTests, Verdict,
+    Answer, Judge, JudgeInput, JudgeRules, Probe, Rules, Selection, Side, Star, StarResult, StarRules,
+    TouchedTests, Verdict, Why,
 };
 use anyorder_report::view::{CandidateView, CheckView, Judged, TreeDescription};
 use anyorder_runner::tree::{ChangedPath, PreparedTree, Rev, TreeKind};
 use anyorder_runner::{Remap, SandboxMode};
 use anyorder_store::LockedStore;
 
+use crate::budget::Budget;
 use crate::cost;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
@@ -42,6 +44,10 @@ pub struct Trial<'a> {
     pub patch: Option<String>,
     /// The base revision.
     pub rev: &'a Rev,
+    /// Whether the touched tests are put before and behind all others.
+    pub star: bool,
+    /// What may still be spent on a verdict.
+    pub budget: Budget,
 }
 
 /// Starts the interpreter of a tree, at the project's own path where that can be, in a worktree elsewhere, and makes
@@ -144,16 +150,27 @@ pub fn judge(
         }
     }
     let shuffle = trial.base.plan.shuffle();
+    let touched = touched(trial);
+    let star = star(project, trial, &touched, store, progress)?;
     let mut judge = Judge::new(JudgeInput {
         base: trial.base.result.clone(),
         patched: trial.patched.result.clone(),
-        touched: touched(trial),
+        touched,
+        star,
         rules: trial.rules.clone(),
         judge: JudgeRules { keyed_orders: shuffle != Shuffle::Python, ..JudgeRules::default() },
     });
     while let Some(probe) = judge.next_probe() {
+        if trial.budget.is_spent() {
+            judge.give_up();
+            break;
+        }
         let side = if probe.side == Side::Base { "base" } else { "patched" };
-        progress.activity(&format!("replaying {} on {side}: {}", probe.label, probe.why));
+        let what = match probe.why {
+            Why::Minimise => "shortening a failing order".to_owned(),
+            why => format!("replaying {}: {why}", short_label(&probe.label)),
+        };
+        progress.activity(&format!("{what} (on {side})"));
         let out = Outputs { store, progress, watch: &project.watch };
         let answer = replay(trial, &probe, out, project.settings.jobs)?;
         if project.watch.exit_code().is_some() {
@@ -165,6 +182,58 @@ pub fn judge(
     Ok(judge.finish())
 }
 
+/// A label as people read it: short orders go by their own names.
+fn short_label(label: &OrderLabel) -> String {
+    match label {
+        OrderLabel::List(name) => name.clone(),
+        label => label.to_string(),
+    }
+}
+
+/// Puts the touched tests before and behind all others, in children of the patched tree's interpreter.
+fn star(
+    project: &Project,
+    trial: &mut Trial<'_>,
+    touched: &TouchedTests,
+    store: &mut LockedStore<'_>,
+    progress: &mut Progress,
+) -> anyhow::Result<StarResult> {
+    let (collected, suite) = (&trial.patched.collected, trial.patched.suite());
+    let needed = suite.indices().filter(|ix| !collected.declared.needed.prerequisites(*ix).is_empty());
+    let bound = needed.map(|ix| suite.id(ix).clone()).collect();
+    let mut rules = StarRules { bound, executor: collected.executor, ..StarRules::default() };
+    if !trial.star {
+        // All touched tests are then named as left out.
+        (rules.max_peeks, rules.max_runs) = (0, 0);
+    }
+    let mut star = Star::new(&trial.base.result, &trial.patched.result, touched, rules);
+    let jobs = project.settings.jobs;
+    let mut done = 0;
+    loop {
+        let probes: Vec<Probe> = std::iter::from_fn(|| star.next_probe()).take(STAR_BATCH).collect();
+        if probes.is_empty() {
+            break;
+        }
+        if trial.budget.is_spent() || project.watch.exit_code().is_some() {
+            star.give_up();
+            break;
+        }
+        done += probes.len();
+        let rows = star.rows().max(done);
+        progress.activity(&format!("running {} ({done} of {rows})", Why::Star));
+        let planned = probes.iter().map(|probe| tasks(trial, probe)).collect::<Result<_, _>>()?;
+        let out = Outputs { store, progress, watch: &project.watch };
+        let answers = ask(&mut trial.patched, &probes, planned, out, jobs)?;
+        for (probe, answer) in probes.iter().zip(&answers) {
+            star.observe(probe.id, answer);
+        }
+    }
+    Ok(star.finish())
+}
+
+/// Rows of the star that are handed to the engine at once.
+const STAR_BATCH: usize = 64;
+
 /// Runs one probe on the tree it names.
 fn replay(trial: &mut Trial<'_>, probe: &Probe, out: Outputs<'_, '_>, jobs: usize) -> anyhow::Result<Answer> {
     let tasks = tasks(trial, probe)?;
@@ -172,6 +241,17 @@ fn replay(trial: &mut Trial<'_>, probe: &Probe, out: Outputs<'_, '_>, jobs: usiz
         Side::Base => &mut *trial.base,
         Side::Patched => &mut trial.patched,
     };
+    let answers = ask(measured, std::slice::from_ref(probe), vec![tasks], out, jobs)?;
+    Ok(answers.into_iter().next().unwrap_or_default())
+}
+
+fn ask(
+    measured: &mut Measured,
+    probes: &[Probe],
+    planned: Vec<Vec<Task>>,
+    out: Outputs<'_, '_>,
+    jobs: usize,
+) -> anyhow::Result<Vec<Answer>> {
     let suite = measured.book.matrix().suite().clone();
     let maker = OrderMaker {
         suite: &suite,
@@ -179,10 +259,7 @@ fn replay(trial: &mut Trial<'_>, probe: &Probe, out: Outputs<'_, '_>, jobs: usiz
         declared: &measured.collected.declared,
     };
     let session = &mut measured.collected.session;
-    let probes = std::slice::from_ref(probe);
-    let answers =
-        rerun::ask(session, maker, probes, vec![tasks], &measured.stored, &mut measured.book, out, jobs)?;
-    Ok(answers.into_iter().next().unwrap_or_default())
+    rerun::ask(session, maker, probes, planned, &measured.stored, &mut measured.book, out, jobs)
 }
 
 fn tasks(trial: &Trial<'_>, probe: &Probe) -> anyhow::Result<Vec<Task>> {
@@ -192,11 +269,16 @@ fn tasks(trial: &Trial<'_>, probe: &Probe) -> anyhow::Result<Vec<Task>> {
     };
     let (own, source) = (tree(probe.side), tree(probe.order_of));
     let other = tree(if probe.side == Side::Base { Side::Patched } else { Side::Base });
+    if let Selection::Sequence(ids) = &probe.tests {
+        let tests = ids.iter().filter_map(|id| own.suite().find(id)).collect();
+        let order = Order::partial(probe.label.clone(), tests, own.suite().len())?;
+        return Ok(rerun::tasks_of(probe, own.maker(), Some(order), 0)?);
+    }
     // Different selections of one order are different runs: their attempts are kept apart in the store.
     let mut offset = match probe.tests {
         Selection::All => 0,
         Selection::Common => 1000,
-        Selection::Only(_) => 2000,
+        Selection::Only(_) | Selection::Sequence(_) => 2000,
     };
     let mut order = None;
     if probe.label != OrderLabel::Alone && (probe.tests != Selection::All || probe.order_of != probe.side) {
@@ -214,7 +296,7 @@ fn tasks(trial: &Trial<'_>, probe: &Probe) -> anyhow::Result<Vec<Task>> {
         order = Some(Order::partial(probe.label.clone(), tests, own.suite().len())?);
     }
     let offset = if probe.label == OrderLabel::Alone { 0 } else { offset };
-    Ok(rerun::tasks_of(probe, own.maker(), order, offset))
+    Ok(rerun::tasks_of(probe, own.maker(), order, offset)?)
 }
 
 /// Tests whose own source differs between the trees, or that stand in a changed file.

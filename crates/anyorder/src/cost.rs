@@ -13,6 +13,9 @@ use crate::measure::Collected;
 use crate::progress::Progress;
 use crate::project::{Project, style_of_progress};
 
+/// How many tests are run alone before the cost of a plan is told.
+pub const TIMED_FORKS: usize = 4;
+
 /// Sweeps shorter than this need no announcement.
 const SHORT: Duration = Duration::from_secs(5);
 
@@ -32,10 +35,8 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
     let first = book.columns().iter().find(|c| c.label == OrderLabel::Default && c.over)?.wall;
     let jobs = project.settings.jobs;
     let suite = book.matrix().suite();
-    // A fork, its sandbox and its end, on two cores; the test itself comes on top.
-    let fork = Duration::from_millis(20);
     let count = u32::try_from(suite.len()).unwrap_or(u32::MAX);
-    let alone_cost = first + fork * count;
+    let alone_cost = first + fork_cost(book)? * count;
     let share = |time: Duration| time / u32::try_from(jobs).unwrap_or(1).max(1);
     let cost = |seeds: u32| share(first * (seeds + 1) + alone_cost);
     let option = |flag: &str, seeds: u32| PlanOption {
@@ -58,6 +59,15 @@ fn view(project: &Project, collected: &Collected, plan: &Plan, book: &Book) -> O
         options: vec![option("--quick", 1), option("--certify", 59)],
         weaknesses: weaknesses(suite.len(), collected),
     })
+}
+
+/// What a run of a single test costs beside the test: a fork, its sandbox and its end, as the first ones took.
+fn fork_cost(book: &Book) -> Option<Duration> {
+    let Some(alone) = book.columns().iter().find(|c| c.label == OrderLabel::Alone) else {
+        return Some(Duration::ZERO);
+    };
+    let runs = u32::try_from(alone.reported).ok().filter(|n| *n > 0)?;
+    Some(alone.wall.saturating_sub(alone.test_time) / runs)
 }
 
 /// Where the method is weak on a suite.

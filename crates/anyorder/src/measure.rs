@@ -18,6 +18,7 @@ use crate::hint::Failed;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::settings::PlanSettings;
+use crate::slow;
 use crate::stores;
 use crate::sweep::{self, OrderMaker, Outputs, Task};
 use crate::{cost, rerun};
@@ -147,14 +148,24 @@ pub fn measure(
 
     let maker = OrderMaker { suite: &suite, shuffle: settings.shuffle, declared: &collected.declared };
     let tasks = tasks(&book, collected.executor);
-    let (first, rest): (Vec<Task>, Vec<Task>) =
+    let (first, mut rest): (Vec<Task>, Vec<Task>) =
         tasks.into_iter().partition(|t| t.label == OrderLabel::Default);
     if !first.is_empty() {
         progress.activity("running the default order");
         let out = Outputs { store, progress, watch: &project.watch };
         sweep::execute(&mut collected.session, maker, first, &stored, &mut book, out)?;
+        slow::tell(&book, rest.len(), project.settings.test_timeout, progress);
     }
     if !rest.is_empty() && project.watch.exit_code().is_none() {
+        let timed = rest.iter().filter(|t| t.label == OrderLabel::Alone).take(cost::TIMED_FORKS).count();
+        if timed > 0 {
+            // The plan's cost is told from what these took.
+            rest.sort_by_key(|t| t.label != OrderLabel::Alone);
+            let others = rest.split_off(timed);
+            let out = Outputs { store, progress, watch: &project.watch };
+            sweep::execute(&mut collected.session, maker, rest, &stored, &mut book, out)?;
+            rest = others;
+        }
         cost::say(project, &collected, &plan, &book, progress);
         progress.activity("running the other orders");
         let out = Outputs { store, progress, watch: &project.watch };
@@ -205,7 +216,14 @@ fn take_stored(
 fn tasks(book: &Book, executor: Executor) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (at, column) in book.columns().iter().enumerate().filter(|(_, c)| !c.over) {
-        let task = |test| Task { label: column.label.clone(), test, order: None, attempt: 0, executor };
+        let task = |test| Task {
+            label: column.label.clone(),
+            test,
+            order: None,
+            peeks: Vec::new(),
+            attempt: 0,
+            executor,
+        };
         if column.label == OrderLabel::Alone {
             tasks.extend(book.missing(at).map(|test| task(Some(test))));
         } else {

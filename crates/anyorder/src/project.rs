@@ -7,7 +7,7 @@ use anyhow::Context;
 use anyorder_report::Style;
 use anyorder_report::view::{Invocation, Project as ProjectView};
 use anyorder_runner::interpreter::{self, Interpreter};
-use anyorder_runner::tree::Checkout;
+use anyorder_runner::tree::{Checkout, TreeError};
 use anyorder_runner::{Limits, SandboxAsk, SandboxMode, SessionConfig};
 
 use crate::args::{ExecutorChoice, Format, GlobalArgs, SandboxChoice, SuiteArgs};
@@ -24,6 +24,8 @@ pub struct Project {
     pub cwd: PathBuf,
     /// The source.
     pub checkout: Checkout,
+    /// Why it is no git checkout, if it is none.
+    pub no_git: Option<TreeError>,
     /// What the configuration file says.
     pub config: ConfigFile,
     /// How to reach and run the suite.
@@ -53,10 +55,12 @@ impl Project {
         let asked = global.directory.clone().map_or(here.clone(), |d| here.join(d));
         let cwd = fs_err::canonicalize(&asked)
             .map_err(|e| Failed::usage(format!("could not enter the folder: {e}")))?;
-        let checkout = match (Checkout::discover(&cwd), needs) {
-            (Ok(checkout), _) => checkout,
+        let (checkout, no_git) = match (Checkout::discover(&cwd), needs) {
+            (Ok(checkout), _) => (checkout, None),
             (Err(error), Needs::Git) => return Err(Failed::cannot_measure(error).into()),
-            (Err(_), Needs::Folder) => Checkout::plain(&cwd).map_err(Failed::cannot_measure)?,
+            (Err(error), Needs::Folder) => {
+                (Checkout::plain(&cwd).map_err(Failed::cannot_measure)?, Some(error))
+            }
         };
         let (config, path) = settings::load(&cwd, checkout.root())?;
         let settings = SuiteSettings::resolve(suite, &config, path);
@@ -73,6 +77,7 @@ impl Project {
         Ok(Self {
             cwd,
             checkout,
+            no_git,
             config,
             settings,
             scratch,

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use anyorder_core::model::{Executor, Order, OrderLabel, RunRecord, Suite, TestIx};
-use anyorder_core::verdict::{Answer, Classifier, Probe, Selection};
+use anyorder_core::model::{Executor, Order, OrderLabel, PeekAt, RunRecord, Suite, TestIx};
+use anyorder_core::verdict::{Answer, Classifier, Probe, ProbePeek, Selection};
 use anyorder_runner::Session;
 use anyorder_store::Sweep as StoredSweep;
 
 use crate::book::Book;
+use crate::hint::Failed;
 use crate::sweep::{self, OrderMaker, Outputs, Task};
 
 /// Tells order from chance on one tree: runs what the classifier asks for until it asks no more.
@@ -30,7 +31,10 @@ pub fn classify(
             return Ok(());
         }
         progress.activity(&format!("running {}", probes[0].why));
-        let planned = probes.iter().map(|probe| tasks_of(probe, maker, None, 0)).collect();
+        let mut planned = Vec::new();
+        for probe in &probes {
+            planned.push(tasks_of(probe, maker, None, 0)?);
+        }
         let out = Outputs { store, progress, watch };
         let answers = ask(session, maker, &probes, planned, stored, book, out, jobs)?;
         if watch.exit_code().is_some() {
@@ -69,7 +73,7 @@ pub fn ask(
     // One order is also run with some of its tests only: a record answers for its own sequence and no other.
     let find = |task: &Task| {
         let fits = |record: &&RunRecord| match &task.order {
-            Some(order) => record.order.tests() == order.tests(),
+            Some(order) => record.order.tests() == order.tests() && same_peeks(record, &task.peeks),
             None => task.test.is_some() || record.order.len() == maker.suite.len(),
         };
         known.get(&key(task)).into_iter().flatten().copied().find(fits)
@@ -104,6 +108,11 @@ pub fn ask(
     Ok(answers)
 }
 
+fn same_peeks(record: &RunRecord, peeks: &[PeekAt]) -> bool {
+    let seen = record.peeks.iter().map(|p| PeekAt { after: p.after, test: p.result.test });
+    seen.eq(peeks.iter().copied())
+}
+
 /// The next attempts of these tasks, as many as there are jobs without work.
 fn ahead(tasks: &[Task], jobs: usize) -> Vec<Task> {
     let last = |task: &Task| task.attempt % 500 >= IN_A_ROW;
@@ -116,22 +125,39 @@ fn ahead(tasks: &[Task], jobs: usize) -> Vec<Task> {
 
 /// What a probe means in tasks. `order` is its full order where it is not the label's order on this tree, and
 /// `offset` is added to the attempt, so that different selections of one order are stored apart.
-pub fn tasks_of(probe: &Probe, maker: OrderMaker<'_>, order: Option<Order>, offset: u32) -> Vec<Task> {
+pub fn tasks_of(
+    probe: &Probe,
+    maker: OrderMaker<'_>,
+    order: Option<Order>,
+    offset: u32,
+) -> Result<Vec<Task>, Failed> {
+    let at = |peek: &ProbePeek| Some(PeekAt { after: peek.after, test: maker.suite.find(&peek.test)? });
     let task = |test, order| Task {
         label: probe.label.clone(),
         test,
         order,
+        peeks: probe.peeks.iter().filter_map(at).collect(),
         attempt: probe.attempt + offset,
         executor: probe.executor,
     };
     if probe.label == OrderLabel::Alone {
         let tests = match &probe.tests {
             Selection::Only(ids) => ids.iter().filter_map(|id| maker.suite.find(id)).collect(),
-            Selection::All | Selection::Common => maker.suite.indices().collect::<Vec<_>>(),
+            Selection::All | Selection::Common | Selection::Sequence(_) => {
+                maker.suite.indices().collect::<Vec<_>>()
+            }
         };
-        return tests.into_iter().map(|test| task(Some(test), None)).collect();
+        return Ok(tests.into_iter().map(|test| task(Some(test), None)).collect());
     }
-    vec![task(None, order)]
+    let mut order = match order {
+        None if probe.may_stop => Some(maker.full(&probe.label)?),
+        order => order,
+    };
+    if probe.may_stop {
+        let watched: Vec<TestIx> = probe.watch.iter().filter_map(|id| maker.suite.find(id)).collect();
+        order = order.map(|order| order.until_last_of(&watched));
+    }
+    Ok(vec![task(None, order)])
 }
 
 type Key = (OrderLabel, u32, Executor, Option<TestIx>);
@@ -154,7 +180,7 @@ pub fn selected(suite: &Suite, other: &Suite, selection: &Selection) -> Vec<bool
         .map(|test| match selection {
             Selection::All => true,
             Selection::Common => other.find(&test.id).is_some(),
-            Selection::Only(ids) => ids.contains(&test.id),
+            Selection::Only(ids) | Selection::Sequence(ids) => ids.contains(&test.id),
         })
         .collect()
 }

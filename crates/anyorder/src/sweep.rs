@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use anyorder_core::model::{Executor, Order, OrderLabel, RunRecord, Suite, TestIx};
+use anyorder_core::model::{Executor, Order, OrderLabel, PeekAt, RunRecord, Suite, TestIx};
 use anyorder_core::order::{self, Shuffle};
 use anyorder_runner::{Event, Flow, Listener, RunRequest, RunSource, Session};
 use anyorder_store::{LockedStore, Sweep as StoredSweep};
@@ -60,6 +60,8 @@ pub struct Task {
     pub test: Option<TestIx>,
     /// The order itself where it is not the label's full one.
     pub order: Option<Order>,
+    /// Children to be forked on the way.
+    pub peeks: Vec<PeekAt>,
     /// 0 for the sweep's own run.
     pub attempt: u32,
     /// Which executor.
@@ -125,7 +127,14 @@ impl RunSource for Queue<'_> {
         };
         let run = self.next;
         self.next += 1;
-        Some(RunRequest { run, order, attempt: task.attempt, executor: task.executor, peeks: Vec::new() })
+        Some(RunRequest {
+            run,
+            order,
+            attempt: task.attempt,
+            executor: task.executor,
+            peeks: task.peeks,
+            imports: Vec::new(),
+        })
     }
 }
 

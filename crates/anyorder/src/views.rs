@@ -33,7 +33,7 @@ pub fn run(project: &Project, measured: &Measured, wall: Duration, exit_code: Ex
         bound: bound(measured),
         coverage: measured.coverage.into(),
         weaknesses: cost::weaknesses(measured.suite().len(), &measured.collected),
-        incomplete: incomplete(measured),
+        incomplete: incomplete(measured).or_else(|| unseen(measured)),
         resumed: measured.reused,
         sweep: Some(measured.stored.id.to_string()),
         cost: spent(measured, wall),
@@ -82,6 +82,17 @@ pub fn incomplete(measured: &Measured) -> Option<Incomplete> {
         missing: count(missing),
         resumable: true,
     })
+}
+
+/// Tests that a crash or a hang kept from running in some orders: what was planned was run, and not all of it was seen.
+fn unseen(measured: &Measured) -> Option<Incomplete> {
+    let orders = match measured.book.with_absent() {
+        0 => return None,
+        1 => "1 order".to_owned(),
+        n => format!("{n} orders"),
+    };
+    let why = format!("a crash or a hang kept tests from running in {orders}");
+    Some(Incomplete { why, missing: 0, resumable: false })
 }
 
 /// The interpreter and what runs in it.

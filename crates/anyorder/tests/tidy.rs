@@ -98,6 +98,7 @@ fn the_core_imports_leftwards_only() {
         ("search", &["model", "order", "stats"]),
         ("verdict", &["model", "order", "stats", "search"]),
         ("attribution", &["model", "order", "stats", "search", "verdict"]),
+        ("ledger", &["model", "stats", "verdict"]),
     ]);
     let base = root().join("crates/anyorder-core/src");
     let mut modules = BTreeSet::new();
@@ -189,7 +190,7 @@ fn the_architecture_page_names_each_crate_and_no_other() {
         .map(ToString::to_string)
         .collect();
     assert_eq!(named, crates());
-    for module in ["model", "order", "stats", "search", "verdict", "attribution"] {
+    for module in ["model", "order", "stats", "search", "verdict", "attribution", "ledger"] {
         assert!(page.contains(&format!("`{module}`")), "ARCHITECTURE.md does not name {module}");
         assert!(root().join("crates/anyorder-core/src").join(module).is_dir());
     }

@@ -159,6 +159,14 @@ impl Order {
         Self { label: self.label.clone(), tests }
     }
 
+    /// The order up to the last of these tests; all of it when it has none of them.
+    #[must_use]
+    pub fn until_last_of(&self, tests: &[TestIx]) -> Self {
+        let last = self.tests.iter().rposition(|ix| tests.contains(ix));
+        let tests = self.tests[..last.map_or(self.tests.len(), |at| at + 1)].to_vec();
+        Self { label: self.label.clone(), tests }
+    }
+
     /// Its name.
     pub fn label(&self) -> &OrderLabel {
         &self.label

@@ -8,7 +8,8 @@
 //! ```
 //! use anyorder_core::model::{Executor, Matrix, Order, OrderLabel, Outcome, RunRecord, Suite, TestIx};
 //! use anyorder_core::verdict::{
-//!     Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, Rules, Side, Sweep, TouchedTests,
+//!     Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, Rules, Side, StarResult, Sweep,
+//!     TouchedTests,
 //! };
 //!
 //! # let suite = Suite::from_raw_ids(["t.py::a", "t.py::b"]);
@@ -34,6 +35,7 @@
 //!     base,
 //!     patched,
 //!     touched: TouchedTests::default(),
+//!     star: StarResult::default(),
 //!     rules: Rules::default(),
 //!     judge: JudgeRules::default(),
 //! });
@@ -57,6 +59,7 @@ mod classifier;
 mod finding;
 mod judge;
 mod probe;
+mod star;
 mod sweep;
 mod witness;
 
@@ -64,6 +67,9 @@ pub use class::{Class, ClassWitness, Classes, Kind, Observation, TestClass, Tree
 pub use classifier::{ClassRules, Classifier};
 pub use finding::{Action, Finding, RuleError, Rules};
 pub use judge::{Judge, JudgeInput, JudgeRules, TouchedTests};
-pub use probe::{Answer, Probe, ProbeId, Seen, Selection, Side, Why};
+pub use probe::{Answer, Probe, ProbeId, ProbePeek, Seen, Selection, Side, Why};
+pub use star::{Pair, Star, StarResult, StarRules};
 pub use sweep::{Cell, Sweep};
-pub use witness::{Arm, ArmRow, Judgement, Note, Replays, Role, SideData, Verdict, VerdictOutcome, Witness};
+pub use witness::{
+    Arm, ArmRow, Judgement, Note, Replays, Role, SideData, StarCover, Verdict, VerdictOutcome, Witness,
+};

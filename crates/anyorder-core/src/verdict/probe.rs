@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::{Executor, OrderLabel, Outcome, RunRecord, Signature, Suite, TestId, TestIx};
+use crate::model::{Executor, OrderLabel, Outcome, RunRecord, Signature, Suite, TestId, TestIx, TestResult};
 
 use super::sweep::culprit_of;
 
@@ -39,6 +39,8 @@ pub enum Selection {
     Common,
     /// These; with the label `alone`, each in a run of its own.
     Only(Vec<TestId>),
+    /// Just these, in this sequence; those that the tree lacks are left out.
+    Sequence(Vec<TestId>),
 }
 
 /// Why something is run: for progress and for the record.
@@ -58,6 +60,10 @@ pub enum Why {
     Alone,
     /// An order in which it passed.
     PassingOrder,
+    /// Which tests before it matter.
+    Minimise,
+    /// A touched test before or behind each other test.
+    Star,
 }
 
 impl fmt::Display for Why {
@@ -70,8 +76,19 @@ impl fmt::Display for Why {
             Self::WithoutNewTests => "the same order with the tests that both trees have",
             Self::Alone => "the test by itself",
             Self::PassingOrder => "an order in which it passed",
+            Self::Minimise => "fewer tests, to see which of them matter",
+            Self::Star => "one test before another, around what the patch touches",
         })
     }
+}
+
+/// A test to be run in a child of its own in the middle of a probe's run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProbePeek {
+    /// After how many tests of the sequence.
+    pub after: usize,
+    /// The test.
+    pub test: TestId,
 }
 
 /// One thing to run.
@@ -88,6 +105,10 @@ pub struct Probe {
     pub order_of: Side,
     /// Which tests.
     pub tests: Selection,
+    /// Whether tests behind the last watched one may be left out: nothing that runs later matters to it.
+    pub may_stop: bool,
+    /// Children to be forked on the way; only in a `Sequence` run by `Fork`. Sorted by place.
+    pub peeks: Vec<ProbePeek>,
     /// How the run must get its interpreter.
     pub executor: Executor,
     /// Which run of this order on this tree with these tests it is, from 1: the key under which it can be stored.
@@ -113,6 +134,7 @@ pub struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     seen: BTreeMap<TestId, Seen>,
+    peeks: BTreeMap<(usize, TestId), Seen>,
 }
 
 impl Answer {
@@ -128,23 +150,36 @@ impl Answer {
         let culprit = culprit_of(run);
         let watched: BTreeMap<TestIx, &TestId> =
             watch.iter().filter_map(|id| suite.find(id).map(|ix| (ix, id))).collect();
+        let seen = |result: &TestResult| {
+            let because = culprit.filter(|&c| result.outcome == Outcome::Absent && c != result.test);
+            Seen {
+                outcome: result.outcome,
+                signature: result.failure.as_ref().map(|f| f.signature.clone()),
+                unreached_because_of: because.map(|c| suite.id(c).clone()),
+            }
+        };
         for result in &run.results {
             let Some(&id) = watched.get(&result.test) else { continue };
-            let because = culprit.filter(|&c| result.outcome == Outcome::Absent && c != result.test);
-            self.seen.insert(
-                id.clone(),
-                Seen {
-                    outcome: result.outcome,
-                    signature: result.failure.as_ref().map(|f| f.signature.clone()),
-                    unreached_because_of: because.map(|c| suite.id(c).clone()),
-                },
-            );
+            self.seen.insert(id.clone(), seen(result));
         }
+        for peek in &run.peeks {
+            self.peeks.insert((peek.after, suite.id(peek.result.test).clone()), seen(&peek.result));
+        }
+    }
+
+    /// Adds what a child showed.
+    pub fn add_peek(&mut self, after: usize, test: TestId, seen: Seen) {
+        self.peeks.insert((after, test), seen);
     }
 
     /// Adds one test's outcome.
     pub fn add(&mut self, test: TestId, seen: Seen) {
         self.seen.insert(test, seen);
+    }
+
+    /// What was seen of a test in a child that was forked after so many tests.
+    pub fn peek(&self, after: usize, test: &TestId) -> Option<&Seen> {
+        self.peeks.get(&(after, test.clone()))
     }
 
     /// What was seen of a test.

@@ -45,6 +45,8 @@ struct Column {
     culprit: Option<TestIx>,
     /// `None`: every test of the suite.
     planned: Option<Vec<bool>>,
+    /// The tests in the sequence they were asked to run in; empty for `alone` and where nobody told.
+    sequence: Vec<TestIx>,
 }
 
 impl Sweep {
@@ -65,7 +67,7 @@ impl Sweep {
 
     fn add_column(&mut self, label: &OrderLabel, executor: Executor) -> usize {
         let planned = Some(vec![false; self.matrix.suite().len()]);
-        self.columns.push(Column { executor, culprit: None, planned });
+        self.columns.push(Column { executor, culprit: None, planned, sequence: Vec::new() });
         self.matrix.add_order(label.clone())
     }
 
@@ -87,6 +89,7 @@ impl Sweep {
                 executor,
                 culprit: if *label == OrderLabel::Alone { None } else { ends(c) },
                 planned: None,
+                sequence: Vec::new(),
             })
             .collect();
         Self { matrix, columns, signatures: BTreeMap::new() }
@@ -111,6 +114,7 @@ impl Sweep {
         self.columns[column].executor = run.executor;
         if !alone {
             self.columns[column].culprit = culprit_of(run);
+            self.columns[column].sequence = run.order.tests().to_vec();
         }
         for result in &run.results {
             self.matrix.set(column, result.test, result.outcome);
@@ -151,6 +155,11 @@ impl Sweep {
     /// How an order was run; fresh for one that was not.
     pub fn executor(&self, column: usize) -> Executor {
         self.columns.get(column).map_or(Executor::Fresh, |c| c.executor)
+    }
+
+    /// The tests of an order in the sequence in which they ran; empty for `alone`, and where only outcomes are known.
+    pub fn sequence(&self, column: usize) -> &[TestIx] {
+        self.columns.get(column).map_or(&[], |c| &c.sequence)
     }
 
     /// The test during which the process of an order ended early.

@@ -1,5 +1,7 @@
 //! A verdict, and what shows each of its findings.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Executor, OrderLabel, OutcomeVector, Signature, TestId};
 
 use super::class::{Class, Kind, Observation};
@@ -168,6 +170,8 @@ pub enum Note {
     SkippedOnPatched,
     /// Not collected on the patched tree.
     GoneOnPatched,
+    /// Judged by what was found about this test: same file, same failure in the same orders.
+    SameAs(TestId),
     /// Its class on this tree was not settled by reruns.
     ClassUnsettled(Side),
 }
@@ -218,6 +222,17 @@ pub enum VerdictOutcome {
 }
 
 impl VerdictOutcome {
+    /// What findings and evidence together lead to: the gravest action decides, and where nothing speaks against a patch
+    /// and nothing for it, a person must look.
+    pub fn of(findings: &[Judgement], evidence: &[TestId]) -> Self {
+        match findings.iter().map(|j| j.action).max() {
+            Some(Action::Block) => Self::Block,
+            Some(Action::Review) => Self::Review,
+            _ if evidence.is_empty() => Self::Review,
+            _ => Self::Accept,
+        }
+    }
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -254,4 +269,17 @@ pub struct Verdict {
     pub replays: Replays,
     /// How many findings were left undecided because the replays ended.
     pub undecided: usize,
+    /// The short orders that witnesses name, each with its tests in sequence.
+    pub sequences: BTreeMap<OrderLabel, Vec<TestId>>,
+    /// The touched tests that were put before and behind all others, and those that were not.
+    pub star: StarCover,
+}
+
+/// Around which tests the star sweep was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StarCover {
+    /// These were put before and behind all others.
+    pub covered: Vec<TestId>,
+    /// These were not.
+    pub left_out: Vec<TestId>,
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::ledger::Listed;
 use super::parts::{
     Bound, Cost, Coverage, Environment, Failure, Id, Incomplete, Label, OrderDetail, Project, Sandbox,
     SwitchedOff, Weakness, Witness, failures, labels, order_details, switched_off, weaknesses,
@@ -85,6 +86,7 @@ struct Finding<'a> {
     cause: u32,
     failure: Option<usize>,
     notes: &'a [String],
+    ledger: Option<Listed<'a>>,
 }
 
 #[derive(Serialize)]
@@ -188,6 +190,7 @@ fn finding(view: &FindingView, failures: usize) -> Finding<'_> {
         cause: view.cause,
         failure: view.failure.filter(|&at| at < failures),
         notes: &view.notes,
+        ledger: view.listed.as_ref().map(Listed::of),
     }
 }
 

@@ -3,15 +3,19 @@
 //! Keys stand in one order, ids are exact, numbers are finite (what is no number becomes `null`), times are seconds.
 
 mod check;
+mod checks;
 mod doctor;
+mod explain;
+mod ledger;
 mod parts;
 mod run;
+mod stored;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::view::{CheckView, DoctorView, RunView};
+use crate::view::{CheckView, ChecksView, DoctorView, ExplainView, LedgerView, RunView};
 
 /// `anyorder/run/1`.
 pub fn run(view: &RunView, out: &mut dyn Write) -> io::Result<()> {
@@ -26,6 +30,27 @@ pub fn check(view: &CheckView, out: &mut dyn Write) -> io::Result<()> {
 /// `anyorder/doctor/1`.
 pub fn doctor(view: &DoctorView, out: &mut dyn Write) -> io::Result<()> {
     write(&doctor::Document::of(view), out)
+}
+
+/// The view that an `anyorder/check/1` was written from, as far as the document holds it; `None` where it is of another
+/// kind or version, or damaged.
+pub fn stored_check(document: &str) -> Option<CheckView> {
+    stored::check(document)
+}
+
+/// `anyorder/ledger/1`.
+pub fn ledger(view: &LedgerView, out: &mut dyn Write) -> io::Result<()> {
+    write(&ledger::Document::of(view), out)
+}
+
+/// `anyorder/checks/1`.
+pub fn checks(view: &ChecksView, out: &mut dyn Write) -> io::Result<()> {
+    write(&checks::Document::of(view), out)
+}
+
+/// `anyorder/explain/1`.
+pub fn explain(view: &ExplainView, out: &mut dyn Write) -> io::Result<()> {
+    write(&explain::Document::of(view), out)
 }
 
 fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {

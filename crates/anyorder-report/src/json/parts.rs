@@ -186,6 +186,7 @@ struct SeenAt<'a> {
     fresh: u32,
     common_only: bool,
     run: Option<&'a str>,
+    tests: Vec<Id<'a>>,
 }
 
 impl<'a> Witness<'a> {
@@ -208,6 +209,7 @@ fn seen(seen: &Seen) -> SeenAt<'_> {
         fresh: seen.fresh,
         common_only: seen.common_only,
         run: seen.run.as_deref(),
+        tests: seen.tests.iter().map(Id).collect(),
     }
 }
 

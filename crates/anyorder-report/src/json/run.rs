@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::ledger::Listed;
 use super::parts::{
     Bound, Cost, Coverage, Environment, Failure, Id, Incomplete, Label, OrderDetail, Project, Sandbox,
     SwitchedOff, Weakness, Witness, failures, labels, order_details, switched_off, weaknesses,
@@ -55,6 +56,7 @@ struct Test<'a> {
     failures: Vec<FailureAt<'a>>,
     witness: Option<Witness<'a>>,
     notes: &'a [String],
+    ledger: Option<Listed<'a>>,
 }
 
 #[derive(Serialize)]
@@ -146,6 +148,7 @@ fn tests(view: &RunView) -> Vec<Test<'_>> {
             failures: failure_at(test),
             witness: (!test.witness.seen.is_empty()).then(|| Witness::of(&test.witness)),
             notes: &test.notes,
+            ledger: test.listed.as_ref().map(Listed::of),
         })
         .collect()
 }

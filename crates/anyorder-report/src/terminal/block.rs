@@ -7,9 +7,9 @@ use anyorder_core::model::{Excerpt, OutcomeVector, TestId};
 use super::columns::Columns;
 use super::sheet::{Sheet, Tone, pad, tie};
 use super::witness;
-use crate::escape;
 use crate::view::{FailureView, OrderView, Witness};
 use crate::wording;
+use crate::{escape, telling};
 
 /// Ids shown of one cause.
 const IDS: usize = 3;
@@ -117,18 +117,8 @@ impl Block<'_> {
     }
 }
 
-/// The lines of a failure's text that say most: pytest's own marks where there are any, the end otherwise.
 fn excerpt(sheet: &mut Sheet<'_>, text: &Excerpt) -> io::Result<()> {
-    let lines: Vec<&str> =
-        text.head.lines().chain(text.tail.lines()).filter(|line| !line.trim().is_empty()).collect();
-    let marked: Vec<&str> =
-        lines.iter().copied().filter(|line| line.starts_with("E ") || line.starts_with("> ")).collect();
-    let chosen = if marked.is_empty() { lines.as_slice() } else { marked.as_slice() };
-    let shown = if marked.is_empty() {
-        &chosen[chosen.len().saturating_sub(EXCERPT)..]
-    } else {
-        &chosen[..chosen.len().min(EXCERPT)]
-    };
+    let shown = telling::lines(text, EXCERPT);
     let (bar, room) = (sheet.bar(), sheet.style.columns().saturating_sub(12));
     for line in shown {
         let line = super::sheet::shorten(&escape::text(line.trim_end()), room, sheet.ellipsis());

@@ -5,6 +5,7 @@ use std::io;
 
 use super::block::Block;
 use super::footer::{self, LABEL, Method};
+use super::ledger::listed;
 use super::sheet::{Sheet, Tone, pad, tie};
 use super::witness;
 use crate::escape;
@@ -154,7 +155,12 @@ fn headline(candidate: &CandidateView) -> String {
     };
     let reason = match candidate.verdict {
         VerdictOutcome::Block => of_action(Action::Block),
-        VerdictOutcome::Review => of_action(Action::Review),
+        VerdictOutcome::Review => match of_action(Action::Review) {
+            nothing if nothing.is_empty() => {
+                "nothing speaks against the patch, but no test may be cited for it".to_owned()
+            }
+            findings => findings,
+        },
         VerdictOutcome::Accept => match of_action(Action::Credit) {
             credit if credit.is_empty() => "no test got worse".to_owned(),
             credit => format!("no test got worse, {credit}"),
@@ -224,7 +230,11 @@ fn short(members: &[&FindingView], sheet: &mut Sheet<'_>) -> io::Result<()> {
     let why = witness::sentence(&first.witness);
     let text = if why.is_empty() { wording::finding(first.finding).to_owned() } else { why };
     let text = if consequence.is_empty() { text } else { format!("{text}; {consequence}") };
-    sheet.paragraph(4, Tone::Dim, &tie(&text))
+    sheet.paragraph(4, Tone::Dim, &tie(&text))?;
+    for text in listed(members.iter().map(|f| f.listed.as_ref())) {
+        sheet.paragraph(4, Tone::Dim, &tie(&escape::text(&text)))?;
+    }
+    Ok(())
 }
 
 fn consequence(action: Action) -> &'static str {
@@ -258,6 +268,8 @@ fn block(
         );
     }
     let remark = format!("{}: {}", wording::count(members.len(), "test"), wording::finding(first.finding));
+    let listed = listed(members.iter().map(|f| f.listed.as_ref()));
+    let listed = listed.iter().map(String::as_str);
     Block {
         tone: action_tone(first.action),
         title: format!("{} ({})", first.finding.word(), consequence(first.action)),
@@ -265,7 +277,7 @@ fn block(
         ids: members.iter().map(|f| &f.id).collect(),
         rows,
         witness: &first.witness,
-        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).collect(),
+        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).chain(listed).collect(),
         failure: first.failure.and_then(|at| candidate.failures.get(at)),
         next: view.next(first),
     }

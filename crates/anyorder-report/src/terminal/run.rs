@@ -8,6 +8,7 @@ use super::block::Block;
 use super::columns::Columns;
 use super::footer::{self, LABEL, Method};
 use super::glyph;
+use super::ledger::listed;
 use super::sheet::{Sheet, Tone, pad, shorten, tie};
 use crate::escape;
 use crate::view::{Cause, Class, EndingView, OrderView, RunView, TestView};
@@ -81,6 +82,14 @@ fn headline(view: &RunView) -> (Tone, String) {
         parts.push(format!("{}{of} {verb} flaky", wording::thousands(flaky as u64)));
     }
     let found = !parts.is_empty();
+    let covered = view.tests.iter().filter(|t| t.listed.as_ref().is_some_and(|l| l.covered)).count();
+    let all_covered = covered > 0 && covered == sensitive + flaky;
+    if all_covered {
+        let each = if covered == 1 { "it is" } else { "all of them are" };
+        parts.push(format!("{each} frozen or quarantined"));
+    } else if covered > 0 {
+        parts.push(format!("{} of them frozen or quarantined", wording::thousands(covered as u64)));
+    }
     if failing > 0 {
         let verb = if failing == 1 { "fails" } else { "fail" };
         let of = if found { String::new() } else { format!(" of {total}") };
@@ -91,7 +100,7 @@ fn headline(view: &RunView) -> (Tone, String) {
         .iter()
         .any(|o| !matches!(o.ending, EndingView::Completed | EndingView::NotRun | EndingView::Interrupted));
     let (tone, text) = match (found, failing > 0 || ended_badly) {
-        (true, _) => (Tone::Bad, parts.join(", ")),
+        (true, _) => (if all_covered { Tone::Warn } else { Tone::Bad }, parts.join(", ")),
         (false, true) if parts.is_empty() => (Tone::Warn, "some orders did not run to their end".to_owned()),
         (false, true) => (Tone::Warn, format!("{}, none depends on order", parts.join(", "))),
         (false, false) => (
@@ -103,8 +112,11 @@ fn headline(view: &RunView) -> (Tone, String) {
         None => (tone, text),
         Some(incomplete) => {
             let tone = if tone == Tone::Good { Tone::Warn } else { tone };
-            let missing = wording::count(incomplete.missing as usize, "order");
-            (tone, format!("incomplete, {}, {missing} missing; so far {text}", escape::text(&incomplete.why)))
+            let missing = match incomplete.missing {
+                0 => String::new(),
+                n => format!(", {} missing", wording::count(n as usize, "order")),
+            };
+            (tone, format!("incomplete, {}{missing}; so far {text}", escape::text(&incomplete.why)))
         }
     }
 }
@@ -135,6 +147,8 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
         Class::OrderSensitive | Class::Flaky => vec![("", view.orders.as_slice(), &first.vector)],
         _ => Vec::new(),
     };
+    let listed = listed(members.iter().map(|t| t.listed.as_ref()));
+    let listed = listed.iter().map(String::as_str);
     Block {
         tone,
         title: wording::class(first.class).to_owned(),
@@ -142,7 +156,7 @@ fn block(view: &RunView, cause: &Cause, sheet: &mut Sheet<'_>) -> io::Result<()>
         ids: members.iter().map(|t| &t.id).collect(),
         rows,
         witness: &first.witness,
-        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).collect(),
+        notes: first.notes.iter().map(String::as_str).chain(cause.because.as_deref()).chain(listed).collect(),
         failure: first.failures.first().and_then(|f| view.failures.get(f.failure)),
         next: view.next(first),
     }

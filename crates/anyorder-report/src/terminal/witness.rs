@@ -30,6 +30,12 @@ pub(super) fn sentence(witness: &Witness) -> String {
 fn clause(seen: &Seen, tell_fresh: bool) -> (String, String) {
     let place = match &seen.order {
         OrderLabel::Alone => "alone".to_owned(),
+        OrderLabel::List(_) if seen.tests.len() == 2 => {
+            format!("behind {}", escape::id(&seen.tests[0].to_string()))
+        }
+        OrderLabel::List(_) if !seen.tests.is_empty() => {
+            format!("behind {} others", seen.tests.len() - 1)
+        }
         OrderLabel::List(name) => format!("in list:{}", escape::id(name)),
         other => format!("in {other}"),
     };

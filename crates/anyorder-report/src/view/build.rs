@@ -2,7 +2,7 @@
 //!
 //! The caller adds what the core does not know: which stored run shows an order, and the texts of failures.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyorder_core::model::{Excerpt, Executor, OrderLabel, Outcome, OutcomeVector, TestId, TestIx, Tree};
 use anyorder_core::verdict::{
@@ -30,6 +30,7 @@ impl Seen {
             fresh: u32::try_from(fresh).unwrap_or(u32::MAX),
             common_only: false,
             run: None,
+            tests: Vec::new(),
             flags: Vec::new(),
         }
     }
@@ -76,12 +77,29 @@ impl Witness {
     }
 
     /// Why a finding is believed: first what fails, then what passes.
-    pub fn of_finding(witness: &CoreWitness, run_of: RunOf<'_>) -> Self {
+    /// `sequences` holds the tests of short orders.
+    pub fn of_finding(
+        test: &TestId,
+        witness: &CoreWitness,
+        sequences: &BTreeMap<OrderLabel, Vec<TestId>>,
+        run_of: RunOf<'_>,
+    ) -> Self {
+        // What ran behind the test is no part of what shows the finding.
+        let tests = |label: &OrderLabel| -> Vec<TestId> {
+            let sequence = sequences.get(label).map_or(&[][..], Vec::as_slice);
+            let end = sequence.iter().position(|id| id == test).map_or(sequence.len(), |at| at + 1);
+            sequence[..end].to_vec()
+        };
         let mut seen: Vec<Seen> =
             witness.rows().map(|row| Seen::of_row(row, run_of)).filter(|seen| seen.runs() > 0).collect();
+        for seen in &mut seen {
+            seen.tests = tests(&seen.order);
+        }
         let of_witness = |seen: &Seen| Some(&seen.order) == witness.failing();
         seen.sort_by_key(|seen| (seen.not_passed().is_none(), !of_witness(seen), seen.common_only));
-        Self { seen, minimal_order: Vec::new() }
+        let shown = [witness.failing(), witness.passing()].into_iter().flatten();
+        let minimal_order = shown.map(tests).find(|tests| !tests.is_empty()).unwrap_or_default();
+        Self { seen, minimal_order }
     }
 }
 
@@ -125,13 +143,19 @@ impl TestView {
             failures,
             witness: Witness::of_class(test, class, &tree.sweep, run_of),
             notes,
+            listed: None,
         })
     }
 }
 
 impl FindingView {
     /// A finding of a verdict; `failure` points into the candidate's failures.
-    pub fn of(judgement: &Judgement, failure: Option<usize>, run_of: RunOf<'_>) -> Self {
+    pub fn of(
+        judgement: &Judgement,
+        failure: Option<usize>,
+        sequences: &BTreeMap<OrderLabel, Vec<TestId>>,
+        run_of: RunOf<'_>,
+    ) -> Self {
         let side = |side: &SideData| SideView { class: side.class, vector: side.vector.clone() };
         let mut notes: Vec<String> = Vec::new();
         notes.extend(judgement.role.map(|role| {
@@ -148,10 +172,12 @@ impl FindingView {
             action: judgement.action,
             base: judgement.base.as_ref().map(side),
             patched: judgement.patched.as_ref().map(side),
-            witness: Witness::of_finding(&judgement.witness, run_of),
+            witness: Witness::of_finding(&judgement.test, &judgement.witness, sequences, run_of),
             cause: judgement.cause,
             failure,
             notes,
+            listed: None,
+            next: None,
         }
     }
 }
@@ -168,6 +194,7 @@ fn note(note: &Note) -> String {
         Note::PartlyRepaired => {
             "it failed on base in every order, and passes on patched in some orders only".to_owned()
         }
+        Note::SameAs(id) => format!("judged by {id}, which fails in the same way in the same order"),
         Note::SkippedOnPatched => "it is skipped on patched".to_owned(),
         Note::GoneOnPatched => "it is not collected on patched".to_owned(),
         Note::ClassUnsettled(side) => {
@@ -208,7 +235,7 @@ impl CandidateView {
                         failures.len() - 1
                     })
                 });
-                FindingView::of(judgement, failure, run_of)
+                FindingView::of(judgement, failure, &verdict.sequences, run_of)
             })
             .collect();
         let repaired: HashSet<&TestId> =

@@ -7,6 +7,7 @@ use super::facts::{
     Bound, Cause, Cost, Coverage, Environment, ExecutorView, FailureView, Incomplete, Invocation, OrderView,
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
+use super::ledger::ListedView;
 use crate::command;
 
 /// One tree of a check.
@@ -58,6 +59,10 @@ pub struct FindingView {
     pub failure: Option<usize>,
     /// What remains open, for `inconclusive`, and remarks; a clause each.
     pub notes: Vec<String>,
+    /// What the ledger says of it, where it has an entry.
+    pub listed: Option<ListedView>,
+    /// What to type next, where that is known already: from a stored report.
+    pub next: Option<Vec<String>>,
 }
 
 /// A test that may be cited for the patch.
@@ -139,6 +144,9 @@ pub struct CheckView {
 impl CheckView {
     /// What a reader may want to type next about a finding; nothing where all is well.
     pub fn next(&self, finding: &FindingView) -> Vec<String> {
+        if let Some(next) = &finding.next {
+            return next.clone();
+        }
         if finding.action.is_evidence() {
             return Vec::new();
         }

@@ -161,6 +161,8 @@ pub struct Seen {
     pub common_only: bool,
     /// The store's id of one of the runs, for `anyorder replay`.
     pub run: Option<String>,
+    /// The tests of a short order, in sequence, up to the one it is about; empty for orders that a label makes.
+    pub tests: Vec<TestId>,
     /// Flags with which `anyorder replay` reaches the tree, where that is not the working tree.
     pub flags: Vec<String>,
 }

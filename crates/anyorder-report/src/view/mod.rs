@@ -6,9 +6,12 @@
 
 mod build;
 mod check;
+mod checks;
 mod doctor;
+mod explain;
 mod facts;
 mod group;
+mod ledger;
 mod plan;
 mod run;
 
@@ -17,10 +20,13 @@ pub use build::{Judged, RunOf};
 pub use check::{
     CandidateView, CheckView, EvidenceView, FindingView, NotEvidenceView, SideView, TreeDescription,
 };
+pub use checks::{ChecksView, StoredCheckView};
 pub use doctor::{DoctorRow, DoctorView, Health};
+pub use explain::ExplainView;
 pub use facts::{
     Bound, Cause, Cost, Coverage, EndingView, Environment, ExecutorView, FailureView, Incomplete, Invocation,
     OrderView, Project, SandboxView, Seen, SwitchedOff, Weakness, Witness,
 };
+pub use ledger::{Done, EntryView, LedgerCommand, LedgerView, ListedView, MeasurementView, RefusedView};
 pub use plan::{PlanOption, PlanView};
 pub use run::{FailureAt, RunView, TestView};

@@ -7,6 +7,7 @@ use super::facts::{
     Bound, Cause, Cost, Coverage, Environment, ExecutorView, FailureView, Incomplete, Invocation, OrderView,
     Project, SandboxView, SwitchedOff, Weakness, Witness,
 };
+use super::ledger::ListedView;
 use crate::command;
 
 /// Which failure a test had in which order.
@@ -33,6 +34,8 @@ pub struct TestView {
     pub witness: Witness,
     /// Remarks, a clause each.
     pub notes: Vec<String>,
+    /// What the ledger says of it, where it was found wanting and has an entry.
+    pub listed: Option<ListedView>,
 }
 
 /// One tree under many orders.
@@ -84,6 +87,10 @@ impl RunView {
     /// What a reader may want to type next about a test.
     pub fn next(&self, test: &TestView) -> Vec<String> {
         let order_sensitive = test.class == Class::OrderSensitive;
+        if test.class == Class::StableFail && test.id.occurrence() == 1 && test.id.raw().contains("::") {
+            // It needs no order to be seen.
+            return vec![command::plain_pytest(&self.environment.interpreter, &test.id)];
+        }
         command::next(
             &self.invocation,
             &self.environment.interpreter,

@@ -8,8 +8,8 @@ use anyorder_core::model::{
     TestIx, TestResult,
 };
 use anyorder_core::verdict::{
-    Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, Rules, Side, Sweep, TouchedTests,
-    TreeResult,
+    Answer, ClassRules, Classifier, Judge, JudgeInput, JudgeRules, Probe, Rules, Side, StarResult, Sweep,
+    TouchedTests, TreeResult,
 };
 use anyorder_report::Style;
 use anyorder_report::view::*;
@@ -104,6 +104,7 @@ fn a_judged_patch_is_told_whole() {
         base: measured(Side::Base, &suite, &before),
         patched: measured(Side::Patched, &suite, &after),
         touched: TouchedTests::default(),
+        star: StarResult::default(),
         rules: Rules::default(),
         judge: JudgeRules::default(),
     });

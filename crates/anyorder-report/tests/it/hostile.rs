@@ -82,6 +82,7 @@ fn hostile_run(name: &str) -> RunView {
     }];
     for (at, letters) in [(0, "PPPPPPF"), (1, "PFPPPPP")] {
         view.tests[at] = TestView {
+            listed: None,
             notes: vec![name.into()],
             id: TestId::repeated(name, u32::try_from(at).unwrap() + 1),
             class: Class::OrderSensitive,

@@ -14,6 +14,9 @@ pub(crate) fn schema(name: &str) -> Value {
         "run" => include_str!("../../../../docs/schema/run-1.json"),
         "check" => include_str!("../../../../docs/schema/check-1.json"),
         "doctor" => include_str!("../../../../docs/schema/doctor-1.json"),
+        "ledger" => include_str!("../../../../docs/schema/ledger-1.json"),
+        "checks" => include_str!("../../../../docs/schema/checks-1.json"),
+        "explain" => include_str!("../../../../docs/schema/explain-1.json"),
         other => panic!("no schema named {other}"),
     };
     serde_json::from_str(text).unwrap()
@@ -23,7 +26,7 @@ fn validator(name: &str) -> Validator {
     jsonschema::draft202012::new(&schema(name)).unwrap()
 }
 
-fn document(write: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> Value {
+pub(crate) fn document(write: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> Value {
     let (mut once, mut again) = (Vec::new(), Vec::new());
     write(&mut once).unwrap();
     write(&mut again).unwrap();
@@ -41,7 +44,7 @@ pub(crate) fn check(view: &anyorder_report::view::CheckView) -> Value {
 }
 
 #[track_caller]
-fn assert_valid(name: &str, document: &Value) {
+pub(crate) fn assert_valid(name: &str, document: &Value) {
     let errors: Vec<String> =
         validator(name).iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");

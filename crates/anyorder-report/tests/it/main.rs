@@ -4,6 +4,8 @@ mod build;
 mod hostile;
 mod json;
 mod junit;
+mod ledger;
 mod progress;
 mod samples;
+mod stored;
 mod terminal;

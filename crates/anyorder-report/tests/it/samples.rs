@@ -37,6 +37,7 @@ pub(crate) fn vector(letters: &str) -> OutcomeVector {
 
 pub(crate) fn stable(id: &str, orders: usize) -> TestView {
     TestView {
+        listed: None,
         id: TestId::new(id),
         class: Class::StablePass,
         vector: OutcomeVector(vec![Outcome::Passed; orders]),
@@ -54,6 +55,7 @@ pub(crate) fn seen(order: OrderLabel, outcomes: &str, run: Option<&str>) -> Seen
         fresh: 0,
         common_only: false,
         run: run.map(str::to_owned),
+        tests: Vec::new(),
         flags: Vec::new(),
     }
 }
@@ -159,6 +161,7 @@ pub(crate) fn troubled() -> RunView {
     view.failures[1].phase = Some(Phase::Setup);
     for n in 0..500 {
         view.tests.push(TestView {
+            listed: None,
             notes: Vec::new(),
             id: TestId::new(format!("tests/test_price.py::test_price[case {n}-100]")),
             class: Class::OrderSensitive,
@@ -176,6 +179,7 @@ pub(crate) fn troubled() -> RunView {
         });
     }
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_registry.py::TestHandlers::test_json_handler_is_used"),
         class: Class::OrderSensitive,
@@ -193,6 +197,7 @@ pub(crate) fn troubled() -> RunView {
         },
     });
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_net.py::test_ping"),
         class: Class::Flaky,
@@ -201,6 +206,7 @@ pub(crate) fn troubled() -> RunView {
         witness: Witness { seen: vec![seen(seed(4), "TPPTP", Some("8"))], minimal_order: Vec::new() },
     });
     view.tests.push(TestView {
+        listed: None,
         notes: Vec::new(),
         id: TestId::new("tests/test_old.py::test_imp"),
         class: Class::StableFail,
@@ -314,6 +320,8 @@ pub(crate) fn accepted() -> CheckView {
             patched: tree("uncommitted changes", None, 20, 910),
             verdict: Verdict::Accept,
             findings: vec![FindingView {
+                listed: None,
+                next: None,
                 id: TestId::new("tests/test_api.py::test_0"),
                 finding: Finding::Repaired,
                 action: Action::Credit,
@@ -377,6 +385,8 @@ pub(crate) fn blocked() -> CheckView {
     let patched = || Tree::Patched(None);
     candidate.findings = vec![
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_registry.py::test_new_handler"),
             finding: Finding::NewTestCoupled,
             action: Action::Block,
@@ -395,6 +405,8 @@ pub(crate) fn blocked() -> CheckView {
             notes: Vec::new(),
         },
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_cache.py::test_starts_empty"),
             finding: Finding::Introduced,
             action: Action::Block,
@@ -416,6 +428,8 @@ pub(crate) fn blocked() -> CheckView {
             notes: Vec::new(),
         },
         FindingView {
+            listed: None,
+            next: None,
             id: TestId::new("tests/test_net.py::test_ping"),
             finding: Finding::Flaky,
             action: Action::Quarantine,

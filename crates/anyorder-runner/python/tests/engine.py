@@ -29,6 +29,7 @@ class Run:
         self.agains = 0
         self.expected = 0
         self.exit: Dict[str, Any] = {}
+        self.peeks: Dict[int, Run] = {}
 
     def told(self, tag: str) -> List[List[Any]]:
         """The arrays with this tag."""
@@ -53,8 +54,13 @@ class Run:
     @property
     def internal(self) -> str:
         """Why pytest died."""
-        texts = [line["text"] for line in self.lines if isinstance(line, dict) and line["t"] == "internal"]
+        texts = [line["text"] for line in self.lines if isinstance(line, dict) and line["t"] in ("internal", "import_failed")]
         return "".join(text["head"] + text["tail"] for text in texts)
+
+    @property
+    def peeked(self) -> str:
+        """Outcomes of the peeks, in the sequence in which they were asked for."""
+        return "".join(self.peeks[number].letters or "-" for number in sorted(self.peeks))
 
     def failure(self, position: int) -> Dict[str, Any]:
         """What was told of the failure at this position."""
@@ -73,7 +79,7 @@ class Engine:
         self.root.mkdir(parents=True)
         self.private = Path(tempfile.mkdtemp(prefix="ao-"))  # short: paths of sockets have a limit
         self.config: Dict[str, Any] = {
-            "protocol": 1,
+            "protocol": 2,
             "socket": str(self.private / "s"),
             "token": secrets.token_hex(8),
             "root": str(self.root),
@@ -83,6 +89,7 @@ class Engine:
             "remap": None,
             "text_limit": 2000,
             "env": {},
+            "only": None,
             "sequential": [],
             "reseed": None,
         }
@@ -92,7 +99,8 @@ class Engine:
         self.main: List[Line] = []
         self.main_expected = 0
         self.main_agains = 0
-        self.runs: Dict[int, Run] = {}
+        self.runs: Dict[Any, Run] = {}
+        self._number = 0
         self.refused: List[bytes] = []
         self.output = b""
         self._selector = selectors.DefaultSelector()
@@ -226,7 +234,7 @@ class Engine:
         assert number == expected, "line %d instead of %d: %r" % (number, expected, line)
         if owner == "main":
             self.main_expected += 1
-            if self._here is not None and (isinstance(line, list) or line["t"] == "internal"):
+            if self._here is not None and (isinstance(line, list) or line["t"] in ("internal", "import_failed")):
                 self.runs[self._here].lines.append(line)
             else:
                 self.main.append(line)
@@ -237,11 +245,11 @@ class Engine:
             self.runs[owner].lines.append(line)
 
     def _greet(self, source: socket.socket, line: Dict[str, Any]) -> Any:
-        assert line["t"] == "hello" and line["token"] == self.config["token"] and line["protocol"] == 1
+        assert line["t"] == "hello" and line["token"] == self.config["token"] and line["protocol"] == 2
         again = line.get("again", False)
         # What it wrote to the connection that it lost comes first.
         for key in list(self._selector.get_map().values()):
-            mine = line["run"] if line["role"] == "run" else "main"
+            mine = {"main": "main", "run": line.get("run"), "peek": (line.get("run"), line.get("peek"))}[line["role"]]
             if again and key.fileobj is not source and self._owners.get(key.fd) == mine:
                 self._take(key.fileobj)
         if line["role"] == "main":
@@ -251,7 +259,10 @@ class Engine:
             self.main_agains += again
             owner: Any = "main"
         else:
-            owner = line["run"]
+            owner = line["run"] if line["role"] == "run" else (line["run"], line["peek"])
+            if isinstance(owner, tuple):
+                self.runs[owner] = self.runs.get(owner) or Run(self.runs[line["run"]].folder)
+                self.runs[line["run"]].peeks[line["peek"]] = self.runs[owner]
             assert again == (self.runs[owner].expected > 0)
             self.runs[owner].agains += again
             self.runs[owner].hello = line
@@ -260,8 +271,9 @@ class Engine:
 
     # -- runs
 
-    def _command(self, what: str, order: Iterable[int], env: Optional[Dict[str, str]]) -> Run:
-        number = len(self.runs) + 1
+    def _command(self, what: str, order: Iterable[int], env: Optional[Dict[str, str]], **more: Any) -> Run:
+        self._number += 1
+        number = self._number
         folder = self.private / ("run-%d" % number)
         folder.mkdir(mode=0o700)
         if self.before is not None:
@@ -269,20 +281,29 @@ class Engine:
         self.runs[number] = Run(folder)
         if what == "here":
             self._here = number
-        self.tell({"c": what, "run": number, "order": list(order), "dir": str(folder), "env": env or {}})
+        self.tell({"c": what, "run": number, "order": list(order), "dir": str(folder), "env": env or {}, **more})
         return self.runs[number]
 
-    def fork(self, order: Optional[Sequence[int]] = None, env: Optional[Dict[str, str]] = None, wait: bool = True) -> Run:
-        """Runs an order in a child, and waits for its end."""
-        run = self._command("fork", range(len(self.items)) if order is None else order, env)
+    def fork(
+        self,
+        order: Optional[Sequence[int]] = None,
+        env: Optional[Dict[str, str]] = None,
+        wait: bool = True,
+        peeks: Sequence[Tuple[int, int]] = (),
+        **more: Any,
+    ) -> Run:
+        """Runs an order in a child, and waits for its end. `peeks` are pairs of place and test."""
+        if peeks:
+            more["peeks"] = [[number, after, index] for number, (after, index) in enumerate(peeks)]
+        run = self._command("fork", range(len(self.items)) if order is None else order, env, **more)
         if wait:
             self.pump(lambda: bool(run.exit))
             self.settle()
         return run
 
-    def here(self, order: Optional[Sequence[int]] = None, env: Optional[Dict[str, str]] = None) -> Run:
+    def here(self, order: Optional[Sequence[int]] = None, env: Optional[Dict[str, str]] = None, **more: Any) -> Run:
         """Runs an order in the main process, and waits for its end."""
-        run = self._command("here", range(len(self.items)) if order is None else order, env)
+        run = self._command("here", range(len(self.items)) if order is None else order, env, **more)
         process = self.process
         assert process is not None
         self.pump(lambda: process.poll() is not None)

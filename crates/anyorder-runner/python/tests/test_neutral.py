@@ -232,3 +232,11 @@ def test_a_test_that_asks_for_a_process_of_its_own_gets_it(engine: Engine) -> No
     for run in engine.both():
         # With pytest 9 the plugin fails every such test, with or without us.
         assert run.letters[1] in "FE" and run.letters[2] == "P"
+
+
+@pytest.mark.parametrize("option", ["--maxfail=1", "--maxfail 1", "-x", "--exitfirst"])
+def test_stopping_early_is_named_however_it_is_spelt(engine: Engine, option: str) -> None:
+    suite(engine)
+    engine.collect(*option.split())
+    assert_plain(engine)
+    assert [line for line in engine.off if line[2] == "command line"] == [("pytest", "`%s` ignored" % option, "command line")]

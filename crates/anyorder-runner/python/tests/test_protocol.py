@@ -219,11 +219,15 @@ def test_options_that_run_nothing_are_usage_errors(engine: Engine) -> None:
     assert broken(engine, "--collect-only") == ("usage", "`--collect-only` runs no test")
 
 
-def test_a_conftest_that_fails_is_told_with_its_cause(engine: Engine) -> None:
-    engine.write("conftest.py", "import no_such_module\n")
+def test_a_conftest_that_fails_is_a_collection_error_with_its_traceback(engine: Engine) -> None:
+    engine.write("helping.py", "def load():\n    import no_such_module\n")
+    engine.write("conftest.py", "import helping\nhelping.load()\n")
     engine.write("test_a.py", "def test_a(): pass\n")
-    what, text = broken(engine)
-    assert what == "usage" and "no_such_module" in text
+    line = engine.start().main[-1]
+    assert line["t"] == "collect_failed" and [error["id"] for error in line["errors"]] == ["conftest.py"]
+    text = line["errors"][0]["text"]["head"]
+    assert "import no_such_module" in text and "helping.load()" in text and "ModuleNotFoundError" in text
+    assert "pluggy" not in text and "importlib" not in text
 
 
 def test_leaving_pytest_while_it_collects_is_told(engine: Engine) -> None:
@@ -538,3 +542,97 @@ def test_what_a_suite_kept_from_its_import_is_the_same_in_a_child(engine: Engine
     )
     engine.collect("test_it.py")
     assert [run.letters for run in engine.both()] == ["PPP", "PPP"]
+
+
+def test_what_each_test_file_imports_from_the_tree_is_told(engine: Engine) -> None:
+    engine.write("shop/__init__.py", "")
+    engine.write("shop/basket.py", "import json, shop.prices\n")
+    engine.write("shop/prices.py", "")
+    engine.write("shop/late.py", "")
+    engine.write("seen.py", "")
+    engine.write("conftest.py", "import seen\n")
+    engine.write("test_one.py", "import seen, shop.basket\ndef test_a(): import shop.late\n")
+    engine.write("test_two.py", "import shop.basket, sched\ndef test_b(): pass\n")
+    engine.write("tests/__init__.py", "")
+    engine.write("tests/test_three.py", "import shop.late\ndef test_c(): pass\n")
+    told = dict(map(tuple, engine.collect("test_one.py", "test_two.py", "tests").first("collected")["imports"]))
+    assert set(told) == {"test_one.py", "test_two.py", "tests/test_three.py"}
+    assert set(told["test_one.py"]) == {"test_one", "shop", "shop.basket", "shop.prices"}
+    assert told["test_two.py"] == ["test_two"]
+    assert set(told["tests/test_three.py"]) - {"tests"} == {"tests.test_three", "shop.late"}
+
+
+def test_a_session_of_some_files_only_leaves_the_rest_of_the_arguments_alone(engine: Engine) -> None:
+    engine.write("pytest.ini", "[pytest]\ntestpaths = tests\n")
+    for name in "abc":
+        engine.write("tests/%s/test_%s.py" % (name, name), "def test_x(): pass\ndef test_y(): pass\n")
+    engine.write("tests/conftest.py", "import pytest\n@pytest.fixture(autouse=True)\ndef f(): pass\n")
+    engine.config["cwd"] = str(engine.root / "tests")
+    engine.config["only"] = ["tests/c/test_c.py", "tests/a/test_a.py"]
+    engine.collect("a", "b", "c", "-k", "test_x")
+    assert sorted(item["id"] for item in engine.items) == ["tests/a/test_a.py::test_x", "tests/c/test_c.py::test_x"]
+    assert engine.fork().letters == "PP"
+
+
+CACHES = """
+    import pytest
+    def use(config, name):
+        found = config.cache.get("seen/names", [])
+        config.cache.set("seen/names", [*found, name])
+        return found
+    def test_one(pytestconfig): assert use(pytestconfig, "one") == ["collected"]
+    def test_two(pytestconfig): assert use(pytestconfig, "two") == ["collected"]
+"""
+
+
+def test_each_run_has_a_cache_of_its_own(engine: Engine) -> None:
+    engine.write("conftest.py", "def pytest_collection_modifyitems(config): config.cache.set('seen/names', ['collected'])\n")
+    engine.write("test_it.py", CACHES)
+    engine.collect()
+    for run in (engine.fork([0]), engine.fork([1], peeks=[(0, 0), (0, 1)]), engine.here([0])):
+        assert run.letters == "P" and run.peeked in ("", "PP"), run.lines
+
+
+def test_a_suite_keeps_the_temporary_folder_that_it_chose(engine: Engine) -> None:
+    chosen = engine.folder / "chosen"
+    chosen.mkdir()
+    engine.write(
+        "conftest.py", "import os, tempfile\ntempfile.gettempdir()\nif 'OWN' in os.environ: tempfile.tempdir = os.environ['OWN']\n"
+    )
+    engine.write(
+        "test_it.py",
+        "import os, tempfile\ndef test_a():\n    assert tempfile.gettempdir() == os.environ.get('OWN', os.environ['TMPDIR'])\n",
+    )
+    for own in (None, str(chosen)):
+        other = Engine(engine.folder / str(own is None), engine.python)
+        try:
+            for name in ("conftest.py", "test_it.py"):
+                other.write(name, (engine.root / name).read_text())
+            other.sandbox("tmp")
+            if own is not None:
+                other.variables["OWN"] = own
+            other.collect()
+            assert [run.letters for run in other.both()] == ["P", "P"]
+        finally:
+            other.close()
+
+
+def test_a_failure_that_raised_nothing_is_signed_by_what_it_is(engine: Engine) -> None:
+    engine.write(
+        "test_it.py",
+        """
+        import pytest, unittest
+        @pytest.mark.xfail(strict=True, reason="bug 1234")
+        def test_strict(): pass
+        @pytest.mark.xfail(strict=True)
+        def test_bare(): pass
+        class TestUnit(unittest.TestCase):
+            @unittest.expectedFailure
+            def test_unexpected(self): pass
+        """,
+    )
+    run = engine.collect().fork()
+    assert run.letters == "FFF"
+    assert run.failure(0)["sig"] == "XPASS(strict) @ test_it.py:bug N"
+    assert run.failure(1)["sig"] == "XPASS(strict) @ test_it.py:"
+    assert "nexpected success" in run.failure(2)["text"]["head"] and len(run.failure(2)["sig"]) > 10

@@ -67,6 +67,9 @@ def check(engine: Engine) -> None:
     for run in (engine.fork(), engine.fork()):
         assert run.letters == "P", run.lines
         assert run.hello["sandbox"] == {"mode": "overlay", "why": None}
+    run = engine.fork(peeks=[(0, 0), (0, 0)])
+    assert (run.letters, run.peeked) == ("P", "PP"), [peek.lines for peek in run.peeks.values()]
+    assert all(peek.hello["sandbox"] == {"mode": "overlay", "why": None} for peek in run.peeks.values())
     assert engine.here().letters == "P"
     assert content(engine.root) == before
 
@@ -273,6 +276,9 @@ def test_an_ordinary_user_gets_the_overlay_and_keeps_an_ordinary_users_rights(or
     ordinary.sandbox("overlay", required=True)
     ordinary.collect("test_it.py", "test_rights.py")
     assert ordinary.first("environment")["sandbox"]["mode"] == "overlay"
+    run = ordinary.fork([1], peeks=[(0, 0), (0, 1), (1, 0), (1, 0)])
+    assert (run.letters, run.peeked) == ("P", "PPPP"), [peek.lines for peek in run.peeks.values()]
+    assert {peek.hello["sandbox"]["mode"] for peek in run.peeks.values()} == {"overlay"}
     for run in (ordinary.fork([1, 0]), ordinary.fork([0, 1]), ordinary.here([1, 0])):
         assert run.letters == "PP", run.lines
     assert content(ordinary.root) == before
@@ -307,3 +313,29 @@ def test_byte_code_is_written_where_it_vanishes(engine: Engine) -> None:
     engine.collect("test_it.py")
     assert [run.letters for run in engine.both()] == ["P", "P"]
     assert content(engine.root) == before
+
+
+SOCKET = """
+    import os, socket, tempfile
+    def test_a_socket_fits(tmp_path):
+        assert tempfile.gettempdir() == os.environ["TMPDIR"] == SHORT and str(tmp_path).startswith(SHORT)
+        with socket.socket(socket.AF_UNIX) as server: server.bind(str(tmp_path / "socket"))
+        left = os.path.join(SHORT, "left")
+        assert not os.path.exists(left)
+        with open(left, "w") as handle: handle.write("x")
+"""
+
+
+@needs_namespaces
+def test_temporary_files_have_short_paths_which_runs_do_not_share(engine: Engine) -> None:
+    short = Path(tempfile.mkdtemp(prefix="s", dir="/tmp"))
+    try:
+        engine.write("test_it.py", SOCKET.replace("SHORT", repr(str(short))))
+        engine.sandbox("overlay", required=True, short=str(short))
+        engine.collect()
+        run = engine.fork([], peeks=[(0, 0), (0, 0)])
+        assert run.peeked == "PP", [peek.lines for peek in run.peeks.values()]
+        assert [run.letters for run in (engine.fork(), engine.fork(), engine.here())] == ["P", "P", "P"]
+        assert list(short.iterdir()) == []
+    finally:
+        short.rmdir()

@@ -22,6 +22,8 @@ pub(crate) struct Account {
     parted: Option<usize>,
     end: Option<EndMark>,
     internal: Option<Excerpt>,
+    /// Why nothing ran.
+    unimported: Option<String>,
     disturbed: Option<Disturbance>,
 }
 
@@ -93,7 +95,17 @@ impl Account {
             .then(|| order.tests().iter().zip(&sent).take_while(|(a, b)| a == b).count());
         let done = vec![false; sent.len()];
         let results = Vec::with_capacity(order.len());
-        Self { sent, done, results, running: None, parted, end: None, internal: None, disturbed: None }
+        Self {
+            sent,
+            done,
+            results,
+            running: None,
+            parted,
+            end: None,
+            internal: None,
+            unimported: None,
+            disturbed: None,
+        }
     }
 
     /// A test starts. `test` is `None` for one that this suite does not know.
@@ -149,6 +161,13 @@ impl Account {
     /// pytest itself died.
     pub(crate) fn internal(&mut self, text: Excerpt) {
         self.internal.get_or_insert(text);
+    }
+
+    /// A module that was to be imported first could not be.
+    pub(crate) fn import_failed(&mut self, module: &str, text: &Excerpt) {
+        let whole = if text.tail.is_empty() { &text.head } else { &text.tail };
+        let last = whole.trim_end().lines().next_back().unwrap_or_default();
+        self.unimported.get_or_insert_with(|| format!("cannot import `{module}`: {last}"));
     }
 
     /// Somebody else wrote a line that was taken for a record: nothing of this run is clean.
@@ -220,6 +239,9 @@ impl Account {
         if let Some(disturbance) = &self.disturbed {
             let how = "something else than the agent wrote into its record channel".to_owned();
             return Ending::Crashed { culprit: disturbance.culprit, how };
+        }
+        if let Some(how) = &self.unimported {
+            return Ending::Crashed { culprit: None, how: how.clone() };
         }
         if self.internal.is_some() {
             let last = self.results.last().map(|r| r.test);

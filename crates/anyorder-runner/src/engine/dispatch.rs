@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyorder_core::model::{Executor, TestIx};
+use anyorder_core::model::{Executor, Order, TestIx};
 
 use super::account::Account;
-use super::host::{Dropped, HostId, State};
+use super::host::{Dropped, HostId, Mapping, State};
+use super::peek::Peeking;
 use super::run::{Place, Run};
 use super::{Engine, Notice, Waiting};
 use crate::process::Marker;
 use crate::protocol::{Command, Job};
-use crate::{EngineError, RunSource, StartError};
+use crate::{EngineError, RunRequest, RunSource, StartError};
 
 /// How often a run may be refused a process before it counts as crashed.
 pub(super) const REFUSALS: u32 = 8;
@@ -39,12 +40,24 @@ impl Engine {
                     if request.executor == Executor::Fork && self.fork_refused {
                         return Err(EngineError::ForkRefused { run });
                     }
+                    self.check_peeks(&request)?;
                     let not_before = Instant::now();
                     self.begin(Waiting { request, retries: 0, refusals: 0, not_before, exclusive: false })?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Peeks are for forks only, of tests that there are, at places that there are.
+    fn check_peeks(&self, request: &RunRequest) -> Result<(), EngineError> {
+        let run = request.run;
+        if request.executor == Executor::Fresh && !request.peeks.is_empty() {
+            return Err(EngineError::PeeksNeedFork { run });
+        }
+        let size = self.suite.len();
+        let odd = request.peeks.iter().find(|p| p.after > request.order.len() || p.test.get() >= size);
+        odd.map_or(Ok(()), |p| Err(EngineError::NoSuchPeek { run, after: p.after, test: p.test }))
     }
 
     /// The first waiting run that can start now.
@@ -144,7 +157,12 @@ impl Engine {
     }
 
     fn run_folder(&self, waiting: &Waiting) -> Result<PathBuf, EngineError> {
-        let name = format!("run-{}-{}-{}", waiting.request.run, waiting.retries, waiting.refusals);
+        // Short, for it stands in the paths of the suite's temporary files.
+        let Waiting { request, retries, refusals, .. } = waiting;
+        let name = match (retries, refusals) {
+            (0, 0) => format!("r{}", request.run),
+            _ => format!("r{}-{retries}-{refusals}", request.run),
+        };
         let made = self.folder.subfolder(&name);
         made.map_err(|source| EngineError::Io { doing: "make a private folder".to_owned(), source })
     }
@@ -168,6 +186,7 @@ impl Engine {
             slot: self.free_slot(),
             account: None,
             began: now,
+            ended: None,
             since: now,
             folder,
             stop: None,
@@ -176,6 +195,7 @@ impl Engine {
             lost: false,
             retries,
             refusals,
+            peeks: Vec::new(),
         };
         self.runs.insert(id, run);
         id
@@ -188,7 +208,10 @@ impl Engine {
         let known = run.request.order.tests().iter().filter_map(|t| Some((*t, mapping.item(*t)?)));
         let (sent, order): (Vec<TestIx>, Vec<u32>) = known.unzip();
         run.account = Some(Account::new(&run.request.order, sent));
-        run.since = Instant::now();
+        run.began = Instant::now();
+        run.since = run.began;
+        let (peeks, known) = peeks_to_send(&run.request, mapping, self.suite.len());
+        run.peeks = peeks;
         let marker = Marker { run: format!("{}-{id}", self.name), slot: run.slot, tree: &self.config.tree };
         let env = BTreeMap::from(marker.variables());
         let Some(dir) = run.folder.to_str() else {
@@ -198,7 +221,7 @@ impl Engine {
                 source,
             });
         };
-        let job = Job { run: id, order: &order, dir, env };
+        let job = Job { run: id, order: &order, dir, env, peeks: &known, imports: &run.request.imports };
         let command = if matches!(run.place, Place::Here) { Command::Here(job) } else { Command::Fork(job) };
         let bytes = command.encode().map_err(|source| EngineError::Io {
             doing: "write a command".to_owned(),
@@ -209,6 +232,34 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The peeks of a run, and those of them that the interpreter has the test for: number, place in the order that is
+/// sent, item.
+fn peeks_to_send(
+    request: &RunRequest,
+    mapping: &Mapping,
+    size: usize,
+) -> (Vec<Peeking>, Vec<(usize, usize, u32)>) {
+    let mut peeks = Vec::with_capacity(request.peeks.len());
+    let mut known = Vec::with_capacity(request.peeks.len());
+    let mut places = Vec::with_capacity(request.order.len() + 1);
+    places.push(0);
+    for test in request.order.tests() {
+        let sent = usize::from(mapping.item(*test).is_some());
+        places.push(places.last().copied().unwrap_or_default() + sent);
+    }
+    for (number, at) in request.peeks.iter().enumerate() {
+        let item = mapping.item(at.test);
+        // A test of the suite, which was checked, is an order by itself.
+        let Ok(order) = Order::partial(request.order.label().clone(), vec![at.test], size) else { continue };
+        peeks.push(Peeking::new(*at, order, item.is_some()));
+        if let (Some(item), Some(place)) = (item, places.get(at.after)) {
+            known.push((number, *place, item));
+        }
+    }
+    known.sort_by_key(|(_, place, _)| *place);
+    (peeks, known)
 }
 
 /// A run that starts over runs without others beside it: the one that kills templates is then known.

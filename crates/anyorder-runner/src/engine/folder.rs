@@ -14,6 +14,8 @@ const SUN_PATH: usize = 104;
 pub(crate) struct Folder {
     top: TempDir,
     short: Option<TempDir>,
+    /// Where the temporary files of runs appear to be; stays empty.
+    temporary: Option<TempDir>,
 }
 
 impl Folder {
@@ -22,13 +24,21 @@ impl Folder {
         let scratch = std::path::absolute(scratch)?;
         let top = private(&scratch)?;
         let fits = top.path().join("socket").as_os_str().len() < SUN_PATH;
-        let short = if fits { None } else { Some(private(&std::path::absolute(short_scratch)?)?) };
-        Ok(Self { top, short })
+        let short_scratch = std::path::absolute(short_scratch)?;
+        let short = if fits { None } else { Some(private(&short_scratch)?) };
+        // Paths of temporary files are just longer without it.
+        let temporary = private(&short_scratch).ok();
+        Ok(Self { top, short, temporary })
     }
 
     /// Where the engine listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.short.as_ref().unwrap_or(&self.top).path().join("socket")
+    }
+
+    /// An empty folder with a short path, for mounting the temporary folder of each run in its own namespace.
+    pub(crate) fn temporary(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(TempDir::path)
     }
 
     /// Writes a file that only this user can read.
@@ -111,6 +121,6 @@ mod tests {
         fs_err::create_dir_all(run.join("locked/inner")).unwrap();
         fs_err::set_permissions(run.join("locked"), std::fs::Permissions::from_mode(0o0)).unwrap();
         drop(folder);
-        assert_eq!(fs_err::read_dir(scratch.path()).unwrap().count(), 0);
+        assert_eq!(fs_err::read_dir(scratch.path()).unwrap().count(), 0, "the short one too");
     }
 }

@@ -84,6 +84,7 @@ impl Gathering {
                 why_not: environment.sandbox.why.clone(),
             },
             origins: line.origins.into_iter().map(origin).collect(),
+            imports: line.imports,
             startup: Duration::from_micros(line.startup_us),
             collecting: Duration::from_micros(line.collect_us),
             environment: environment_of(environment),

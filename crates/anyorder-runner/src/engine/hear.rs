@@ -11,6 +11,9 @@ use crate::channel::Conn;
 use crate::protocol::{self, Hello, Line, Message, Role, RunEvent};
 use crate::{Event, Flow, Listener, Origin};
 
+/// Why a connection is nobody's.
+pub(super) type Refusal = &'static str;
+
 impl Engine {
     /// Reads one connection and deals with its lines. Returns whether something came.
     pub(super) fn read(&mut self, id: ConnId, listener: &mut dyn Listener, to_the_end: bool) -> bool {
@@ -63,6 +66,11 @@ impl Engine {
                     conn.take_if(|c| *c == id);
                 }
             }
+            Owner::Peek(run, number) => {
+                if let Some(peek) = self.runs.get_mut(&run).and_then(|r| r.peeks.get_mut(number)) {
+                    peek.conn.take_if(|c| *c == id);
+                }
+            }
         }
     }
 
@@ -73,7 +81,7 @@ impl Engine {
         conn: &Conn,
         line: &[u8],
         listener: &mut dyn Listener,
-    ) -> Result<Owner, &'static str> {
+    ) -> Result<Owner, Refusal> {
         let numbered =
             protocol::decode(line).map_err(|_| "a connection was refused: its first line is no greeting")?;
         let Line::Message(Message::Hello(hello)) = numbered.line else {
@@ -86,6 +94,10 @@ impl Engine {
         }
         match (hello.role, hello.run) {
             (Role::Main, None) => self.greet_host(id, host, &hello, numbered.n, listener),
+            (Role::Peek, Some(run)) if hello.peek.is_some() => {
+                let peek = (run, hello.peek.unwrap_or_default());
+                self.greet_peek(id, host, peek, &hello, numbered.n, listener)
+            }
             (Role::Run, Some(run)) => self.greet_run(id, host, run, &hello, numbered.n, listener),
             _ => Err("a connection was refused: it does not say what it is"),
         }
@@ -98,7 +110,7 @@ impl Engine {
         hello: &Hello,
         n: u64,
         listener: &mut dyn Listener,
-    ) -> Result<Owner, &'static str> {
+    ) -> Result<Owner, Refusal> {
         let host = self.hosts.get(&host_id).ok_or("a connection was refused: its process is gone")?;
         if host.process.pid() != hello.pid {
             return Err("a connection was refused: it is not the process that was started");
@@ -130,8 +142,8 @@ impl Engine {
         hello: &Hello,
         n: u64,
         listener: &mut dyn Listener,
-    ) -> Result<Owner, &'static str> {
-        const OVER: &str = "a connection was refused: its run is over";
+    ) -> Result<Owner, Refusal> {
+        const OVER: Refusal = "a connection was refused: its run is over";
         let run = self.runs.get(&run_id).filter(|r| r.host == host).ok_or(OVER)?;
         let Place::Child { pid, conn: before, .. } = run.place else {
             return Err("a connection was refused: its run is not a child's");
@@ -173,6 +185,9 @@ impl Engine {
                 Place::Child { expected, .. } => Some(expected),
                 Place::Here => None,
             }),
+            Owner::Peek(run, number) => {
+                self.runs.get_mut(&run).and_then(|r| r.peeks.get_mut(number)).map(|p| &mut p.expected)
+            }
         };
         let Some(expected) = expected else { return };
         if numbered.n != *expected {
@@ -182,12 +197,19 @@ impl Engine {
         *expected += 1;
         match (numbered.line, owner) {
             (Line::Run(event), Owner::Run(run)) => self.run_event(run, event, listener),
+            (Line::Run(event), Owner::Peek(run, number)) => self.peek_event(run, number, event),
             (Line::Run(event), Owner::Host(host)) => match self.hosts.get(&host).and_then(|h| h.run) {
                 Some(run) => self.run_event(run, event, listener),
                 None => self.drop_line(owner, "an event of a run from a process that runs nothing"),
             },
             (Line::Message(message), Owner::Host(host)) => self.host_message(host, message),
             (Line::Message(Message::Internal(text)), Owner::Run(run)) => self.internal(run, text),
+            (Line::Message(Message::ImportFailed { module, text }), Owner::Run(run)) => {
+                self.import_failed(run, &module, &text);
+            }
+            (Line::Message(Message::Internal(text)), Owner::Peek(run, number)) => {
+                self.peek_internal(run, number, text);
+            }
             (Line::Message(_), _) | (_, Owner::Stranger) => {
                 self.drop_line(owner, "a message that only a main process may send");
             }
@@ -196,7 +218,7 @@ impl Engine {
 
     fn run_of(&self, owner: Owner) -> Option<u64> {
         match owner {
-            Owner::Run(run) => Some(run),
+            Owner::Run(run) | Owner::Peek(run, _) => Some(run),
             Owner::Host(host) => self.hosts.get(&host).and_then(|h| h.run),
             Owner::Stranger => None,
         }
@@ -205,6 +227,9 @@ impl Engine {
     fn out_of_sequence(&mut self, owner: Owner, repeated: bool) {
         let what = if repeated { "a line that was there already" } else { "a line after a missing one" };
         self.drop_line(owner, what);
+        if let Owner::Peek(run, number) = owner {
+            return self.peek_disturbed(run, number);
+        }
         let Some(run) = self.run_of(owner).and_then(|r| self.runs.get_mut(&r)) else { return };
         run.lost |= !repeated;
         // The true line with this number comes after all: what was taken for it was somebody else's.
@@ -242,7 +267,11 @@ impl Engine {
             Message::Internal(text) => {
                 self.collection_failed(id, Failure::Broken { what: "internal".to_owned(), text });
             }
-            Message::Hello(_) | Message::Forked { .. } | Message::NotForked { .. } | Message::Exit { .. } => {
+            Message::ImportFailed { .. }
+            | Message::Hello(_)
+            | Message::Forked { .. }
+            | Message::NotForked { .. }
+            | Message::Exit { .. } => {
                 host.dropped.count("a message out of place");
             }
         }
@@ -261,6 +290,11 @@ impl Engine {
             Message::Internal(text) => {
                 if let Some(run) = self.hosts.get(&id).and_then(|h| h.run) {
                     self.internal(run, text);
+                }
+            }
+            Message::ImportFailed { module, text } => {
+                if let Some(run) = self.hosts.get(&id).and_then(|h| h.run) {
+                    self.import_failed(run, &module, &text);
                 }
             }
             Message::Hello(_)
@@ -299,15 +333,25 @@ impl Engine {
     }
 
     fn internal(&mut self, run: u64, text: anyorder_core::model::Excerpt) {
-        if let Some(run) = self.runs.get_mut(&run).filter(|r| r.is_heard())
-            && let Some(account) = &mut run.account
-        {
+        if let Some(account) = self.runs.get_mut(&run).and_then(super::Run::heard) {
             account.internal(text);
+        }
+    }
+
+    fn import_failed(&mut self, run: u64, module: &str, text: &anyorder_core::model::Excerpt) {
+        if let Some(account) = self.runs.get_mut(&run).and_then(super::Run::heard) {
+            account.import_failed(module, text);
         }
     }
 
     fn run_event(&mut self, id: u64, event: RunEvent, listener: &mut dyn Listener) {
         let Some(run) = self.runs.get_mut(&id).filter(|r| r.is_heard()) else { return };
+        if event.is_of_peek() {
+            if !self.peek_told(id, event) {
+                self.drop_line(Owner::Run(id), "a line about a peek that was not to come now");
+            }
+            return;
+        }
         let Some(host) = self.hosts.get(&run.host) else { return };
         let State::Ready(mapping) = &host.state else { return };
         let speaker = match run.place {
@@ -335,6 +379,7 @@ impl Engine {
             }
             RunEvent::Finished(mut mark) => {
                 run.since = Instant::now();
+                run.ended = Some(run.since);
                 let foreign = std::mem::take(&mut mark.foreign);
                 if !foreign.is_empty() {
                     let origin = |(module, file)| Origin { module, file, in_tree: false };
@@ -342,6 +387,7 @@ impl Engine {
                 }
                 account.finish(mark)
             }
+            RunEvent::PeekForked { .. } | RunEvent::PeekGone { .. } | RunEvent::PeekRefused { .. } => Ok(()),
         };
         if let Err(oddity) = odd {
             run.dropped.count(oddity);

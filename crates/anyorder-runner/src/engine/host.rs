@@ -129,6 +129,7 @@ mod tests {
             fork_refused: Vec::new(),
             sandbox: crate::SandboxState::default(),
             origins: Vec::new(),
+            imports: Vec::new(),
             startup: Duration::ZERO,
             collecting: Duration::ZERO,
         }

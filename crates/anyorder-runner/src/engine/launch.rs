@@ -40,7 +40,8 @@ impl Engine {
         let token = random_hex(16).map_err(io("read random bytes"))?;
         let scratch =
             self.folder.subfolder(&format!("main-{}", id.0)).map_err(io("make a private folder"))?;
-        let config = self.agent_config(&token, &scratch).map_err(io("describe the session to the agent"))?;
+        let config =
+            self.agent_config(&token, &scratch, folder).map_err(io("describe the session to the agent"))?;
         let config = self
             .folder
             .write(&format!("main-{}.json", id.0), &config)
@@ -77,7 +78,7 @@ impl Engine {
         Ok(id)
     }
 
-    fn agent_config(&self, token: &str, scratch: &Path) -> io::Result<Vec<u8>> {
+    fn agent_config(&self, token: &str, scratch: &Path, folder: Option<&Path>) -> io::Result<Vec<u8>> {
         let config = &self.config;
         let (mode, required) = match config.sandbox.mode {
             SandboxMode::Auto => ("overlay", false),
@@ -90,6 +91,9 @@ impl Engine {
             None => serde_json::Value::Null,
             Some(remap) => json!({ "from": text(&remap.from)?, "to": text(&remap.to)? }),
         };
+        let short = self.folder.temporary().map(text).transpose()?;
+        let tmp = folder.map(|f| f.join("tmp"));
+        let tmp = tmp.as_deref().map(text).transpose()?;
         let env: serde_json::Map<_, _> =
             config.env.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
         let value = json!({
@@ -99,7 +103,8 @@ impl Engine {
             "root": text(&config.root)?,
             "cwd": text(&config.cwd)?,
             "pytest_args": config.pytest_args,
-            "sandbox": { "mode": mode, "required": required, "lower": lower, "scratch": text(scratch)? },
+            "only": config.only,
+            "sandbox": { "mode": mode, "required": required, "lower": lower, "scratch": text(scratch)?, "short": short, "tmp": tmp },
             "remap": remap,
             "text_limit": config.text_limit,
             "env": env,

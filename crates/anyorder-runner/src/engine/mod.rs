@@ -10,6 +10,7 @@ mod gather;
 mod hear;
 mod host;
 mod launch;
+mod peek;
 mod run;
 mod settle;
 mod turn;
@@ -42,6 +43,18 @@ enum Owner {
     Stranger,
     Host(HostId),
     Run(u64),
+    /// A peek of a run, by its place among those asked for.
+    Peek(u64, usize),
+}
+
+impl Owner {
+    /// The run that it speaks for, where that is no interpreter's own.
+    fn run(self) -> Option<u64> {
+        match self {
+            Self::Run(run) | Self::Peek(run, _) => Some(run),
+            Self::Stranger | Self::Host(_) => None,
+        }
+    }
 }
 
 /// Everything of a session.

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use super::ConnId;
 use super::account::{Account, Departure};
 use super::host::{Dropped, HostId};
+use super::peek::Peeking;
 use crate::process::signal_group;
 use crate::protocol::Exit;
 use crate::{Limits, RunRequest};
@@ -21,7 +22,10 @@ pub(crate) struct Run {
     pub(crate) slot: usize,
     /// `None` until the order was sent.
     pub(crate) account: Option<Account>,
+    /// When its order was sent; until then, when it was taken up.
     pub(crate) began: Instant,
+    /// When its end marker came.
+    pub(crate) ended: Option<Instant>,
     /// Since when the running test runs, or nothing was heard.
     pub(crate) since: Instant,
     pub(crate) folder: PathBuf,
@@ -35,6 +39,8 @@ pub(crate) struct Run {
     pub(crate) retries: u8,
     /// How often the system refused it a process.
     pub(crate) refusals: u32,
+    /// One for each peek asked for, in that sequence; none until the order was sent.
+    pub(crate) peeks: Vec<Peeking>,
 }
 
 /// Where a run runs.
@@ -74,7 +80,7 @@ impl Run {
         if account.has_ended() {
             return Some(self.since + limits.grace);
         }
-        let test = limits.test.map(|limit| self.since + limit);
+        let test = self.peek_deadline(limits.test).or_else(|| limits.test.map(|limit| self.since + limit));
         let run = limits.run.map(|limit| self.began + limit);
         [test, run].into_iter().flatten().min()
     }
@@ -84,11 +90,17 @@ impl Run {
         self.stop.is_none()
     }
 
+    /// Its account, while records count.
+    pub(crate) fn heard(&mut self) -> Option<&mut Account> {
+        if self.is_heard() { self.account.as_mut() } else { None }
+    }
+
     /// Tells it to end. `group` leads its processes.
     pub(crate) fn end(&mut self, reason: StopReason, group: Option<i32>, grace: Duration, now: Instant) {
         if self.stop.is_none() {
             self.stop = Some(Stop { reason, next: now + grace, killed: false });
-            if let Some(group) = group {
+            let peek = self.active_peek().and_then(|(_, peek)| peek.group());
+            for group in [peek, group].into_iter().flatten() {
                 signal_group(group, Signal::TERM);
             }
         }
@@ -100,7 +112,8 @@ impl Run {
             stop.killed = true;
             stop.next = again;
         }
-        if let Some(group) = group {
+        let peek = self.active_peek().and_then(|(_, peek)| peek.group());
+        for group in [peek, group].into_iter().flatten() {
             signal_group(group, Signal::KILL);
         }
     }

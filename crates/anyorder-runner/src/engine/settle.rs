@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
-use anyorder_core::model::Excerpt;
+use anyorder_core::model::{Excerpt, Peek, PeekAt};
 use rustix::process::Signal;
 
 use super::account::{Account, Closing, Departure};
 use super::dispatch::REFUSALS;
 use super::folder::remove_tree;
 use super::host::{HostId, Mapping, State};
+use super::peek::{Peeking, absent_peek};
 use super::run::{Place, Run};
 use super::{Engine, Failure, Finished, Owner, Waiting};
 use crate::process::signal_group;
 use crate::protocol::{Command, Exit};
-use crate::{Collection, EngineError, Listener};
+use crate::{Collection, EngineError, Listener, RunRequest};
 
 /// After so many interpreters died in a row there is no point in starting more, for each job.
 const DEATHS: usize = 4;
@@ -41,7 +42,12 @@ impl Engine {
     /// Reads what somebody who is gone has left, over connections that may not have been taken yet.
     fn read_rest(&mut self, owner: Owner, listener: &mut dyn Listener) -> io::Result<()> {
         self.read_all(listener, false)?;
-        let conns: Vec<_> = self.conns.iter().filter(|(_, (_, o))| *o == owner).map(|(id, _)| *id).collect();
+        let conns: Vec<_> = self
+            .conns
+            .iter()
+            .filter(|(_, (_, o))| *o == owner || (o.run().is_some() && o.run() == owner.run()))
+            .map(|(id, _)| *id)
+            .collect();
         for conn in conns {
             self.read(conn, listener, true);
         }
@@ -115,7 +121,7 @@ impl Engine {
                 self.waiting.push_back(Waiting { request, retries, refusals, not_before, exclusive: true });
             }
         }
-        self.conns.retain(|_, (_, owner)| !matches!(owner, Owner::Run(run) if !self.runs.contains_key(run)));
+        self.conns.retain(|_, (_, owner)| owner.run().is_none_or(|run| self.runs.contains_key(&run)));
         if self.template == Some(id) {
             self.template = None;
         }
@@ -199,6 +205,9 @@ impl Engine {
     pub(super) fn close_run(&mut self, id: u64, how: Option<String>) {
         let group = self.group_of(id).filter(|_| self.runs.get(&id).is_some_and(|r| r.account.is_some()));
         let Some(run) = self.runs.remove(&id) else { return };
+        if let Some(peek) = run.active_peek().and_then(|(_, peek)| peek.group()) {
+            signal_group(peek, Signal::KILL);
+        }
         self.sweep();
         if let Some(group) = group {
             let left = rustix::process::Pid::from_raw(group)
@@ -208,7 +217,7 @@ impl Engine {
                 self.note(format!("run {id} left processes behind, which were ended"));
             }
         }
-        self.conns.retain(|_, (_, owner)| *owner != Owner::Run(id));
+        self.conns.retain(|_, (_, owner)| owner.run() != Some(id));
         if run.dropped.lines > 0 {
             let (lines, first) = (run.dropped.lines, &run.dropped.first);
             self.note(format!("{lines} lines of run {id} were no records: {first}"));
@@ -219,20 +228,23 @@ impl Engine {
     }
 
     fn record(&mut self, run: Run, departure: Departure, output: Excerpt) {
-        let Run { request, account, began, folder, .. } = run;
+        let Run { request, account, began, ended, folder, peeks, .. } = run;
         remove_tree(&folder);
         let id = request.run;
+        let peeks = peeks_of(&request, peeks, &departure);
         let account = account.unwrap_or_else(|| Account::new(&request.order, request.order.tests().to_vec()));
         let closing = Closing {
             order: request.order,
             attempt: request.attempt,
             executor: request.executor,
             departure,
-            wall: began.elapsed(),
+            // The run itself: neither the start of its interpreter nor what comes after its last test.
+            wall: ended.unwrap_or_else(Instant::now).saturating_duration_since(began),
             output,
         };
         match account.close(closing) {
-            Ok((record, told)) => {
+            Ok((mut record, told)) => {
+                record.peeks = peeks;
                 if record.ending.is_complete() {
                     self.deaths = 0;
                 }
@@ -263,6 +275,7 @@ impl Engine {
                 continue;
             }
             let id = request.run;
+            let peeks = peeks_of(&request, Vec::new(), &Departure::Interrupted);
             let closing = Closing {
                 attempt: request.attempt,
                 executor: request.executor,
@@ -272,7 +285,8 @@ impl Engine {
                 order: request.order,
             };
             let account = Account::new(&closing.order, closing.order.tests().to_vec());
-            if let Ok((record, told)) = account.close(closing) {
+            if let Ok((mut record, told)) = account.close(closing) {
+                record.peeks = peeks;
                 self.finished.push_back(Finished { run: id, record, told });
             }
         }
@@ -289,7 +303,7 @@ impl Engine {
                 remove_tree(&run.folder);
             }
         }
-        self.conns.retain(|_, (_, owner)| !matches!(owner, Owner::Run(_)));
+        self.conns.retain(|_, (_, owner)| owner.run().is_none());
         let spent: Vec<HostId> = self.hosts.keys().copied().filter(|h| self.template != Some(*h)).collect();
         for id in spent {
             self.remove_host(id);
@@ -298,6 +312,13 @@ impl Engine {
         self.finished.clear();
         self.error = None;
     }
+}
+
+/// Exactly one record for each peek asked for, in that sequence: `begun` are those of a run whose order was sent.
+fn peeks_of(request: &RunRequest, begun: Vec<Peeking>, departure: &Departure) -> Vec<Peek> {
+    let mut begun = begun.into_iter();
+    let record = |at: &PeekAt| begun.next().map_or_else(|| absent_peek(*at), |peek| peek.close(departure));
+    request.peeks.iter().map(record).collect()
 }
 
 impl Drop for Engine {

@@ -100,7 +100,7 @@ impl Engine {
             let something = self.read(id, listener, to_the_end);
             let of_run = match self.conns.get(&id) {
                 Some((_, Owner::Host(host))) => self.hosts.get(host).is_some_and(|h| h.run.is_some()),
-                Some((_, Owner::Run(_))) => true,
+                Some((_, Owner::Run(_) | Owner::Peek(..))) => true,
                 Some((_, Owner::Stranger)) | None => false,
             };
             heard |= something && of_run;
@@ -222,8 +222,14 @@ impl Engine {
 
     fn overdue_run(&mut self, id: u64, now: Instant) {
         let group = self.group_of(id);
+        let grace = self.config.limits.grace;
+        let limit = self.config.limits.run;
         let Some(run) = self.runs.get_mut(&id) else { return };
         let host = run.host;
+        let in_time = limit.is_none_or(|limit| now < run.began + limit);
+        if run.stop.is_none() && in_time && run.end_peek(now, grace, PATIENCE) {
+            return;
+        }
         match &run.stop {
             None => {
                 let ended = run.account.as_ref().is_some_and(super::account::Account::has_ended);

@@ -34,6 +34,12 @@ pub(crate) struct Job<'a> {
     pub(crate) dir: &'a str,
     /// Variables of this run.
     pub(crate) env: BTreeMap<&'a str, String>,
+    /// Peeks by place: number, how many tests of the order come before, index of the item.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) peeks: &'a [(usize, usize, u32)],
+    /// Modules to import first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) imports: &'a [String],
 }
 
 impl Command<'_> {
@@ -51,10 +57,19 @@ mod tests {
 
     #[test]
     fn commands_are_spelt_as_the_protocol_says() {
-        let job = Job { run: 7, order: &[2, 0], dir: "/d", env: BTreeMap::from([("A", "b".to_owned())]) };
+        let spelt = |command: Command<'_>| String::from_utf8(command.encode().unwrap()).unwrap();
+        let env = BTreeMap::from([("A", "b".to_owned())]);
+        let job = Job { run: 7, order: &[2, 0], dir: "/d", env, peeks: &[], imports: &[] };
         assert_eq!(
-            String::from_utf8(Command::Fork(job).encode().unwrap()).unwrap(),
+            spelt(Command::Fork(job)),
             "{\"c\":\"fork\",\"run\":7,\"order\":[2,0],\"dir\":\"/d\",\"env\":{\"A\":\"b\"}}\n"
+        );
+        let imports = ["m.n".to_owned()];
+        let env = BTreeMap::new();
+        let job = Job { run: 7, order: &[2], dir: "/d", env, peeks: &[(0, 1, 5)], imports: &imports };
+        assert_eq!(
+            spelt(Command::Here(job)),
+            "{\"c\":\"here\",\"run\":7,\"order\":[2],\"dir\":\"/d\",\"env\":{},\"peeks\":[[0,1,5]],\"imports\":[\"m.n\"]}\n"
         );
         assert_eq!(
             Command::Kill { run: 7, signal: 15 }.encode().unwrap(),

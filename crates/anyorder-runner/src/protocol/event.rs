@@ -8,7 +8,7 @@ use anyorder_core::model::{Failure, Outcome, Phase, Signature};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, SeqAccess, Visitor};
 
-use super::message::Excerpted;
+use super::message::{Excerpted, Exit};
 
 /// What a run says. Times are nanoseconds of the run's monotonic clock.
 #[derive(Debug, PartialEq)]
@@ -23,6 +23,19 @@ pub(crate) enum RunEvent {
     End { position: usize, index: u32, outcome: Outcome, at: u64, failure: Option<Failure> },
     /// The run is over.
     Finished(EndMark),
+    /// A child was forked for a peek. `threads` are those of the run.
+    PeekForked { peek: usize, pid: i32, threads: u32 },
+    /// That child is gone; `None` where nobody knows how.
+    PeekGone { peek: usize, exit: Option<Exit> },
+    /// No child could be forked for it.
+    PeekRefused { peek: usize, why: String },
+}
+
+impl RunEvent {
+    /// Whether a run tells of a child that it forks.
+    pub(crate) fn is_of_peek(&self) -> bool {
+        matches!(self, Self::PeekForked { .. } | Self::PeekGone { .. } | Self::PeekRefused { .. })
+    }
 }
 
 /// The end marker, the only thing that means a run went through.
@@ -93,6 +106,20 @@ impl<'de> Visitor<'de> for EventSeed {
                 RunEvent::Teardown
             }
             "e" => ended(&mut seq)?,
+            "ps" => {
+                let (peek, pid, threads) = (next(&mut seq)?, next(&mut seq)?, next(&mut seq)?);
+                RunEvent::PeekForked { peek, pid, threads }
+            }
+            "pe" => {
+                let (peek, status): (_, Option<i32>) = (next(&mut seq)?, next(&mut seq)?);
+                let exit =
+                    status.map(|s| if s < 0 { Exit::Signal(s.saturating_neg()) } else { Exit::Code(s) });
+                RunEvent::PeekGone { peek, exit }
+            }
+            "pn" => {
+                let (peek, why) = (next(&mut seq)?, next(&mut seq)?);
+                RunEvent::PeekRefused { peek, why }
+            }
             "end" => {
                 let (pid, count) = (next(&mut seq)?, next(&mut seq)?);
                 let detail: EndDetail = seq.next_element()?.unwrap_or_default();
@@ -173,6 +200,20 @@ mod tests {
         };
         assert_eq!((mark.pid, mark.count, mark.fixtures), (42, 6, Some(3)));
         assert_eq!(mark.foreign, [("m".to_owned(), PathBuf::from("/x/m.py"))]);
+    }
+
+    #[test]
+    fn peeks_are_told_by_the_run() {
+        assert_eq!(
+            read(r#"[1,"ps",3,99,1]"#),
+            Some((1, RunEvent::PeekForked { peek: 3, pid: 99, threads: 1 }))
+        );
+        for (status, exit) in [("0", Some(Exit::Code(0))), ("-9", Some(Exit::Signal(9))), ("null", None)] {
+            let told = read(&format!(r#"[2,"pe",3,{status}]"#));
+            assert_eq!(told, Some((2, RunEvent::PeekGone { peek: 3, exit })));
+        }
+        let refused = RunEvent::PeekRefused { peek: 0, why: "EAGAIN".to_owned() };
+        assert_eq!(read(r#"[3,"pn",0,"EAGAIN"]"#), Some((3, refused)));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) enum Message {
     NotForked { run: u64, why: String },
     Exit { run: u64, exit: Exit },
     Internal(Excerpt),
+    ImportFailed { module: String, text: Excerpt },
 }
 
 /// The first line of a connection.
@@ -33,6 +34,8 @@ pub(crate) struct Hello {
     pub(crate) role: Role,
     #[serde(default)]
     pub(crate) run: Option<u64>,
+    #[serde(default)]
+    pub(crate) peek: Option<usize>,
     pub(crate) pid: i32,
     /// Whether this process had a connection before and lost it.
     #[serde(default)]
@@ -47,6 +50,7 @@ pub(crate) struct Hello {
 pub(crate) enum Role {
     Main,
     Run,
+    Peek,
 }
 
 /// What keeps a run apart.
@@ -139,6 +143,8 @@ pub(crate) struct Collected {
     pub(crate) fork: ForkSafety,
     #[serde(default)]
     pub(crate) origins: Vec<(String, PathBuf, String)>,
+    #[serde(default)]
+    pub(crate) imports: Vec<(String, Vec<String>)>,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -210,6 +216,13 @@ struct BrokenLine {
 }
 
 #[derive(Deserialize)]
+struct ImportLine {
+    module: String,
+    #[serde(default)]
+    text: Excerpted,
+}
+
+#[derive(Deserialize)]
 struct ChildLine {
     run: u64,
     #[serde(default)]
@@ -247,6 +260,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(u64, Message), serde_json::Error> 
         "broken" => {
             let BrokenLine { what, text } = serde_json::from_slice(bytes)?;
             Message::Broken { what, text: text.into() }
+        }
+        "import_failed" => {
+            let ImportLine { module, text } = serde_json::from_slice(bytes)?;
+            Message::ImportFailed { module, text: text.into() }
         }
         "internal" => Message::Internal(serde_json::from_slice::<TextLine>(bytes)?.text.into()),
         "forked" | "exit" => child(head.t, serde_json::from_slice(bytes)?)?,

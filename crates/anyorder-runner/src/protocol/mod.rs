@@ -11,7 +11,7 @@ pub(crate) use message::{
 };
 
 /// The version that both sides must speak.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// One line of an agent, with its place in the sequence.
 #[derive(Debug, PartialEq)]

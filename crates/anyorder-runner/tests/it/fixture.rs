@@ -110,7 +110,7 @@ pub(crate) fn requests(session: &Session, executor: Executor, orders: &[Vec<u32>
     let request = |(run, tests): (u64, &Vec<u32>)| {
         let tests = tests.iter().copied().map(TestIx).collect();
         let order = Order::partial(OrderLabel::List(format!("order {run}")), tests, len).unwrap();
-        RunRequest { run, order, attempt: 0, executor, peeks: Vec::new() }
+        RunRequest { run, order, attempt: 0, executor, peeks: Vec::new(), imports: Vec::new() }
     };
     (0..).zip(orders).map(request).collect()
 }

@@ -125,7 +125,7 @@ fn assert_runs_its_own_code(
     let executors = [(1, Executor::Fork), (2, Executor::Fresh)];
     let mut requests = executors.into_iter().map(|(run, executor)| {
         let order = Order::full(OrderLabel::Default, vec![TestIx(0), TestIx(1)], 2).unwrap();
-        RunRequest { run, order, attempt: 0, executor, peeks: Vec::new() }
+        RunRequest { run, order, attempt: 0, executor, peeks: Vec::new(), imports: Vec::new() }
     });
     session.execute(&mut requests, &mut heard, &cancel).unwrap();
     for (run, executor) in executors {

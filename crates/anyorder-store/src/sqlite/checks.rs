@@ -1,6 +1,7 @@
 //! Checks that were made.
 
 use std::fmt;
+use std::str::FromStr;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -15,6 +16,18 @@ pub struct CheckId(pub(crate) i64);
 impl fmt::Display for CheckId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "c{}", self.0)
+    }
+}
+
+impl FromStr for CheckId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = text.strip_prefix('c').ok_or(())?;
+        if !number.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(());
+        }
+        number.parse().map(Self).map_err(|_| ())
     }
 }
 

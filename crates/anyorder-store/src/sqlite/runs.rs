@@ -83,7 +83,7 @@ fn fit(record: &RunRecord) -> Result<(), StoreError> {
 
 fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Result<RunId, StoreError> {
     let label = record.order.label().to_string();
-    let sequence = sequence(record.order.tests());
+    let sequence = sequence(record);
     let known = db
         .prepare_cached(
             "SELECT id FROM runs WHERE sweep = $1 AND label = $2 AND attempt = $3 AND executor = $4 AND sequence = $5",
@@ -126,11 +126,16 @@ fn save(db: &Connection, sweep: SweepId, record: &RunRecord, now_ms: i64) -> Res
     Ok(id)
 }
 
-/// Digest of a sequence of tests: tells selections of one order apart.
-fn sequence(tests: &[TestIx]) -> [u8; 16] {
+/// Digest of a sequence of tests and of the peeks in it: tells selections of one order apart.
+fn sequence(record: &RunRecord) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
-    for test in tests {
+    for test in record.order.tests() {
         hasher.update(&test.0.to_le_bytes());
+    }
+    for peek in &record.peeks {
+        hasher.update(b"peek");
+        hasher.update(&(peek.after as u64).to_le_bytes());
+        hasher.update(&peek.result.test.0.to_le_bytes());
     }
     let mut digest = [0; 16];
     hasher.finalize_xof().fill(&mut digest);
@@ -174,7 +179,7 @@ impl Store {
         Ok(found)
     }
 
-    /// A run with everything known of it. Times are exact to the microsecond.
+    /// A run with everything known of it, but for the texts of peeks' failures. Times are exact to the microsecond.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let columns = |row: &Row<'_>| {
             Ok((
@@ -194,7 +199,7 @@ impl Store {
             .query_row([run.0], columns)
             .optional()?
             .ok_or_else(|| StoreError::Missing(format!("run {run}")))?;
-        let Unpacked { order, mut results, ending, wall, fixture_setups } =
+        let Unpacked { order, mut results, ending, wall, fixture_setups, peeks } =
             packed::unpack(&record).map_err(|source| StoreError::Packed { run, source })?;
         self.add_failures(run, &mut results)?;
         let broken =
@@ -205,9 +210,11 @@ impl Store {
         {
             return Err(broken(&format_args!("test {} is not in the suite", test.0)));
         }
+        if peeks.iter().any(|p| p.after > order.len() || p.result.test.get() >= tests) {
+            return Err(broken(&"it peeks at a test or a place that it does not have"));
+        }
         let executor = executor_of(&executor)?;
-        let record =
-            RunRecord { order, attempt, executor, results, ending, wall, fixture_setups, peeks: Vec::new() };
+        let record = RunRecord { order, attempt, executor, results, ending, wall, fixture_setups, peeks };
         if record.is_accounted() {
             Ok(record)
         } else {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyorder_core::model::{
-    Ending, Executor, OrderLabel, Outcome, Phase, RunRecord, Seed, TestIx, TestResult, Tree,
+    Ending, Excerpt, Executor, OrderLabel, Outcome, Peek, Phase, RunRecord, Seed, TestIx, TestResult, Tree,
 };
 use anyorder_store::{
-    Artefact, CheckRecord, RunId, Store, StoreError, SweepId, SweepKey, SweepState, order_file,
+    Artefact, CheckId, CheckRecord, RunId, Store, StoreError, SweepId, SweepKey, SweepState, order_file,
     read_order_file,
 };
 
@@ -73,6 +73,31 @@ fn a_run_comes_back_as_it_was(place: &impl Place) {
     assert_eq!(store.runs(id).unwrap().iter().map(|r| r.id).collect::<Vec<_>>(), numbers);
     let newest: Vec<RunId> = store.recent_runs(2).unwrap().iter().map(|r| r.id).collect();
     assert_eq!(newest, [numbers[11], numbers[10]]);
+}
+
+fn runs_with_peeks_come_back_and_are_told_apart(place: &impl Place) {
+    let suite = suite(9);
+    let mut store = place.open();
+    let id = new_sweep(&mut store, 9, &[seed(1)]);
+    let peek = |after, test, outcome: Outcome| {
+        let mut failure = failure(Phase::Setup, "é");
+        failure.text = Excerpt::default();
+        let failure = outcome.is_bad().then_some(failure);
+        let duration = Duration::from_micros(7);
+        Peek { after, result: TestResult { test: TestIx(test), outcome, duration, failure } }
+    };
+    let mut records = vec![run(seed(1), &[3, 1, 2], &suite); 3];
+    records[1].peeks =
+        vec![peek(0, 1, Outcome::Passed), peek(3, 8, Outcome::Failed), peek(3, 8, Outcome::Crashed)];
+    records[2].peeks = vec![peek(1, 1, Outcome::Absent)];
+    records.push(run(seed(1), &[], &suite));
+    records[3].peeks = vec![peek(0, 4, Outcome::Timeout)];
+    let numbers = save(&mut store, id, &records);
+    for (number, record) in numbers.iter().zip(&records) {
+        assert_eq!(store.load_run(*number).unwrap(), *record);
+    }
+    assert_eq!(numbers.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+    assert_eq!(save(&mut store, id, &records), numbers);
 }
 
 fn hostile_names_come_back_exactly(place: &impl Place) {
@@ -286,6 +311,15 @@ fn checks_are_kept_the_newest_first(place: &impl Place) {
     assert_eq!(checks[0].patches, hostile_names());
     assert_eq!((checks[0].created_ms, &*checks[0].verdict, &*checks[0].base), (2, "review", "main~2"));
     assert_eq!(store.check_document(ids[1]).unwrap(), "{\"n\": 1}");
+    for id in ids {
+        assert_eq!(id.to_string().parse(), Ok(id), "what is shown can be typed");
+    }
+    let unknown: CheckId = "c99".parse().unwrap();
+    let error = store.check_document(unknown).unwrap_err();
+    assert_eq!(error.to_string(), "there is no check c99 in the store");
+    for text in ["99", "r1", "c", "c-1", "c+1", "c99999999999999999999"] {
+        assert!(text.parse::<CheckId>().is_err(), "{text}");
+    }
 }
 
 fn artefacts_are_whole_and_replaced_whole(place: &impl Place) {
@@ -340,6 +374,7 @@ macro_rules! conformance_suite {
     ($back_end:ident, $place:ty) => {
         conformance_suite!(@stamp $back_end, $place,
             a_run_comes_back_as_it_was
+            runs_with_peeks_come_back_and_are_told_apart
             hostile_names_come_back_exactly
             a_run_is_stored_once
             runs_that_differ_in_anything_are_different_runs

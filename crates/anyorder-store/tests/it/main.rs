@@ -3,6 +3,7 @@
 mod child;
 mod conformance;
 mod killed;
+mod ledger;
 mod locking;
 mod opening;
 mod samples;

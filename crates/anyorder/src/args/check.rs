@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{PlanArgs, SuiteArgs};
+use crate::budget::Amount;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -21,6 +22,15 @@ pub struct CheckArgs {
     /// Measure both trees again even where a finished sweep is stored
     #[arg(long)]
     pub fresh_sweeps: bool,
+    /// Spend no more on replays than this (300s, 5m, or 20x the suite); what is undecided then wants a review
+    #[arg(long, value_name = "AMOUNT")]
+    pub budget: Option<Amount>,
+    /// Do not put new and changed tests before and behind all others
+    #[arg(long)]
+    pub no_star: bool,
+    /// Explain a finding, such as `pre_existing`, and judge nothing
+    #[arg(long, value_name = "FINDING")]
+    pub explain: Option<String>,
     /// Which orders.
     #[command(flatten)]
     pub plan: PlanArgs,

@@ -1,16 +1,24 @@
 //! The command line, as typed.
 
 mod check;
+mod freeze;
+mod ledger;
+mod quarantine;
 mod replay;
 mod run;
+mod show;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use check::CheckArgs;
+pub use freeze::FreezeArgs;
+pub use ledger::{LedgerArgs, LedgerCheckArgs, LedgerCommand, LedgerPruneArgs};
+pub use quarantine::QuarantineArgs;
 pub use replay::ReplayArgs;
 pub use run::{PlanArgs, RunArgs};
+pub use show::ShowArgs;
 
 /// Does this patch pass because it is right, or because its tests ran in the order that hands them the state they need?
 #[derive(Debug, Parser)]
@@ -71,6 +79,14 @@ pub enum Command {
     Run(RunArgs),
     /// Run one order again, exactly
     Replay(ReplayArgs),
+    /// Keep a known order-sensitive test out of the evidence until a day; measures it
+    Freeze(FreezeArgs),
+    /// Keep a known flaky test out of the evidence until it is edited; measures it
+    Quarantine(QuarantineArgs),
+    /// Show, check or prune what is frozen and quarantined
+    Ledger(LedgerArgs),
+    /// List past checks, or show the report of one again
+    Show(ShowArgs),
     /// Say what was found: interpreter, pytest, plugins, executor, sandbox
     Doctor(DoctorArgs),
     /// Print a completion script for a shell

@@ -9,10 +9,10 @@ use super::SuiteArgs;
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A stored run (such as r17), an order (default, reverse, seed:7, seed:7:reverse), a test by itself, or a file of
-    /// test ids
-    #[arg(value_name = "RUN|ORDER|TEST|FILE", allow_hyphen_values = true)]
-    pub what: String,
+    /// A stored run (such as r17), an order (default, reverse, seed:7, seed:7:reverse), tests in the sequence in which
+    /// they are to run, or a file of test ids
+    #[arg(value_name = "RUN|ORDER|TEST|FILE", required = true, allow_hyphen_values = true)]
+    pub what: Vec<String>,
     /// Run on the tree of this revision instead of the working tree
     #[arg(long, value_name = "REV")]
     pub rev: Option<String>,

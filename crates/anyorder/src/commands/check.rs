@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyorder_core::model::Tree;
+use anyorder_core::model::{OrderLabel, Tree};
 use anyorder_core::verdict::{Action, Finding, Rules, VerdictOutcome};
 use anyorder_report::view::{CandidateView, CheckView};
 use anyorder_report::{json, terminal};
@@ -11,10 +11,12 @@ use anyorder_runner::tree::{PreparedTree, Rev};
 use anyorder_store::{CheckRecord, LockedStore};
 
 use crate::args::{CheckArgs, GlobalArgs};
+use crate::budget::Budget;
 use crate::check::{self, Trial};
 use crate::clock;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
+use crate::ledger::Shelf;
 use crate::measure::{self, Measured, Reuse};
 use crate::progress::Progress;
 use crate::project::{Needs, Project, style_of_report};
@@ -27,6 +29,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(global, &args.suite, Needs::Git)?;
     let plan = PlanSettings::resolve(&args.plan, &project.config)?;
     let rules = rules(&project.config)?;
+    let shelf = Shelf::open(&project)?;
     let rev = base(&project, args)?;
     let candidates = candidates(&project, args, &rev)?;
     let interpreter = project.interpreter()?;
@@ -36,6 +39,7 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     progress.lasting(&format!("base is {} ({})", short(&rev.oid), rev.how));
 
     let tree = project.checkout.at(&rev, &folder(&project, "base")?).map_err(Failed::cannot_measure)?;
+    let shelf = shelf.beside(&tree, &project);
     let collected = check::collect(&project, &interpreter.path, Tree::Base, tree, &mut progress)?;
     let reuse = if args.fresh_sweeps { Reuse::Nothing } else { Reuse::Complete };
     let mut base = measure::measure(&project, collected, &plan, reuse, &mut store, &mut progress)?;
@@ -63,11 +67,29 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
         stop_if_interrupted(&project, &patched, &mut progress)?;
         let patch = args.patch.get(at).map(|p| p.display().to_string());
         let rules = rules.clone();
-        let mut trial = Trial { base: &mut base, patched, changed, untracked, rules, name, patch, rev: &rev };
-        let verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let suite =
+            base.book.columns().iter().find(|c| c.label == OrderLabel::Default && c.over).map(|c| c.wall);
+        let budget = Budget::begin(args.budget, suite);
+        let star = !args.no_star;
+        let mut trial = Trial {
+            base: &mut base,
+            patched,
+            changed,
+            untracked,
+            rules,
+            name,
+            patch,
+            rev: &rev,
+            star,
+            budget,
+        };
+        let mut verdict = check::judge(&project, &mut trial, &mut store, &mut progress)?;
+        let effect = shelf.apply(&mut verdict, &trial.patched.result);
         stop_if_interrupted(&project, &trial.patched, &mut progress)?;
         store.finish_sweep(trial.patched.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
-        views.push(check::candidate_view(&trial, &verdict));
+        let mut shown = check::candidate_view(&trial, &verdict);
+        shown.list(&effect);
+        views.push(shown);
     }
     progress.finish();
     rank(&mut views);

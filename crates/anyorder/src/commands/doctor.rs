@@ -112,15 +112,13 @@ fn collection(view: &mut DoctorView, collected: &measure::Collected) {
 
 fn git(project: &Project) -> DoctorRow {
     let checkout = &project.checkout;
-    if !checkout.has_git() {
+    if let Some(why) = &project.no_git {
         return DoctorRow {
             name: "git".to_owned(),
             health: Health::Limited,
-            found: "not a git repository".to_owned(),
+            found: why.to_string(),
             details: Vec::new(),
-            advice: Some(
-                "`anyorder run` works; `anyorder check` compares revisions and needs git".to_owned(),
-            ),
+            advice: None,
         };
     }
     let base = checkout.default_base();

@@ -2,8 +2,13 @@
 
 mod check;
 mod doctor;
+mod explain;
+mod freeze;
+mod ledger;
+mod quarantine;
 mod replay;
 mod run;
+mod show;
 
 use std::io::{self, Write};
 
@@ -19,8 +24,15 @@ pub use check::short;
 pub fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Run(args) => run::run(&cli.global, &args),
-        Command::Check(args) => check::run(&cli.global, &args),
+        Command::Check(args) => match &args.explain {
+            Some(finding) => explain::run(&cli.global, &args.suite, finding),
+            None => check::run(&cli.global, &args),
+        },
         Command::Replay(args) => replay::run(&cli.global, &args),
+        Command::Freeze(args) => freeze::run(&cli.global, &args),
+        Command::Quarantine(args) => quarantine::run(&cli.global, &args),
+        Command::Ledger(args) => ledger::run(&cli.global, &args),
+        Command::Show(args) => show::run(&cli.global, &args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -55,6 +55,7 @@ pub fn run(global: &GlobalArgs, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         attempt: n,
         executor,
         peeks: Vec::new(),
+        imports: Vec::new(),
     });
     let mut gather = Gather { records: Vec::new(), notes: Vec::new() };
     collected
@@ -106,21 +107,33 @@ fn wanted(
     suite: &Suite,
     collected: &measure::Collected,
 ) -> Result<Order, Failed> {
-    if let Ok(run) = args.what.parse::<RunId>() {
+    let find = |id: &String| suite.indices().find(|t| suite.id(*t).to_string() == *id);
+    let [what] = args.what.as_slice() else {
+        let tests = args.what.iter().map(|id| {
+            find(id).ok_or_else(|| {
+                Failed::usage(format!("`{id}` is no test of this tree"))
+                    .hint("of several words each must be a test id; a run, an order or a file stands alone")
+            })
+        });
+        let tests = tests.collect::<Result<Vec<_>, _>>()?;
+        return Order::partial(OrderLabel::List("tests".to_owned()), tests, suite.len())
+            .map_err(Failed::usage);
+    };
+    if let Ok(run) = what.parse::<RunId>() {
         return stored(project, run, suite);
     }
-    if let Ok(label) = args.what.parse::<OrderLabel>() {
+    if let Ok(label) = what.parse::<OrderLabel>() {
         let shuffle = parse_shuffle(args.shuffle.as_deref().or(project.config.shuffle.as_deref()))?;
         return collected.declared.order(&label, suite, shuffle);
     }
-    if let Some(test) = suite.indices().find(|t| suite.id(*t).to_string() == args.what) {
+    if let Some(test) = find(what) {
         return Ok(order::alone(suite, &collected.declared.needed, test));
     }
-    let path = project.cwd.join(&args.what);
+    let path = project.cwd.join(what);
     if path.is_file() {
         return from_file(&path, suite);
     }
-    Err(Failed::usage(format!("`{}` is no stored run, no order, no test and no file", args.what)).hint(
+    Err(Failed::usage(format!("`{what}` is no stored run, no order, no test and no file")).hint(
         "write a run such as `r17`, an order such as `seed:7`, a test id, or the path of a list of test ids",
     ))
 }

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use anyorder_core::model::Tree;
-use anyorder_core::verdict::Class;
 use anyorder_report::{json, terminal};
 
 use crate::args::{GlobalArgs, RunArgs};
 use crate::clock;
 use crate::exit_code::ExitCode;
 use crate::hint::Failed;
+use crate::ledger::{Shelf, is_uncovered};
 use crate::measure::{self, Measured, Reuse};
 use crate::project::{Needs, Project, style_of_report};
 use crate::settings::PlanSettings;
@@ -22,6 +22,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plan = PlanSettings::resolve(&args.plan, &project.config)?;
     // A run has no verdict; a mistake in the table is better told now than at the next check.
     super::check::rules(&project.config)?;
+    let shelf = Shelf::open(&project)?;
     let interpreter = project.interpreter()?;
     let mut store = stores::open(&project.store_dir())?;
     let mut store = store.lock().map_err(Failed::cannot_measure)?;
@@ -43,21 +44,22 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> anyhow::Result<ExitCode> {
         store.finish_sweep(measured.stored.id, clock::now_ms()).map_err(|e| stores::failed(&e))?;
     }
     progress.finish();
-    let code = exit_code(&project, &measured);
-    let view = views::run(&project, &measured, started.elapsed(), code);
+    let known = shelf.found(&measured.result);
+    let code = exit_code(&project, &measured, is_uncovered(&measured.result, &known));
+    let mut view = views::run(&project, &measured, started.elapsed(), code);
+    view.list(&known);
     super::print(&project, |out| terminal::run(&view, style_of_report(), out), |out| json::run(&view, out))?;
     Ok(code)
 }
 
-/// What was found, as an exit code: incomplete wins over clean.
-fn exit_code(project: &Project, measured: &Measured) -> ExitCode {
+/// What was found and no entry of the ledger covers, as an exit code: incomplete wins over clean.
+fn exit_code(project: &Project, measured: &Measured, found: bool) -> ExitCode {
     if let Some(code) = project.watch.exit_code() {
         return code;
     }
-    let found = |class| measured.result.classes.of(class).next().is_some();
-    if found(Class::OrderSensitive) || found(Class::Flaky) {
+    if found {
         ExitCode::Found
-    } else if measured.book.unfinished() > 0 || measured.book.has_absent() {
+    } else if measured.book.unfinished() > 0 || measured.book.with_absent() > 0 {
         ExitCode::Incomplete
     } else {
         ExitCode::Clean

@@ -58,6 +58,13 @@ impl Answer {
         self
     }
 
+    /// Standard error holds this text.
+    #[track_caller]
+    pub(crate) fn tells(&self, text: &str) -> &Self {
+        assert!(unwrapped(&self.err).contains(text), "nothing of `{text}`: {self}");
+        self
+    }
+
     #[track_caller]
     pub(crate) fn shows_not(&self, text: &str) -> &Self {
         assert!(!unwrapped(&self.out).contains(text), "`{text}` should not be there: {self}");
@@ -73,6 +80,9 @@ impl Answer {
             Some("anyorder/run/1") => include_str!("../../../../docs/schema/run-1.json"),
             Some("anyorder/check/1") => include_str!("../../../../docs/schema/check-1.json"),
             Some("anyorder/doctor/1") => include_str!("../../../../docs/schema/doctor-1.json"),
+            Some("anyorder/ledger/1") => include_str!("../../../../docs/schema/ledger-1.json"),
+            Some("anyorder/checks/1") => include_str!("../../../../docs/schema/checks-1.json"),
+            Some("anyorder/explain/1") => include_str!("../../../../docs/schema/explain-1.json"),
             other => panic!("no schema is named {other:?}: {self}"),
         };
         let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();

@@ -197,3 +197,18 @@ fn the_first_process_of_a_container_measures_and_cleans_up_like_any_other() {
     let document = call.in_a_container().answer().json();
     assert_eq!(document.vectors()["test_it.py::test_b"], "PP");
 }
+
+#[test]
+fn a_hang_in_the_default_order_is_told_with_its_stack_before_the_plan_goes_on() {
+    let project = Project::of_tests(&suite("call", "time.sleep(100)"));
+    let answer = project
+        .anyorder(["run", "--orders", "default,seed:1", "--test-timeout", "2", "--format", "json"])
+        .status(5)
+        .answer();
+    answer.tells("`test_it.py::test_x` was ended at its limit of 2 s in the default order");
+    answer.tells("test_it.py\", line 10 in test_x");
+    answer.tells("--deselect test_it.py::test_x");
+    let document = answer.json();
+    assert_eq!(document["complete"], false);
+    assert!(document["incomplete"]["why"].as_str().unwrap().contains("kept tests from running in 2 orders"));
+}

@@ -270,6 +270,8 @@ impl Classifier {
             label,
             order_of: self.side,
             tests,
+            may_stop: true,
+            peeks: Vec::new(),
             executor: self.sweep.executor(column),
             attempt,
             watch: ids,

@@ -2,6 +2,8 @@
 //!
 //! Pure functions of counts, so that neither the sequence of answers nor the way a replay was shortened matters.
 
+use crate::model::OrderLabel;
+
 use super::super::class::Class;
 use super::super::finding::Finding;
 use super::super::witness::{Arm, Note, Role};
@@ -62,11 +64,13 @@ pub(super) struct Decision {
     pub(super) finding: Finding,
     pub(super) notes: Vec<Note>,
     pub(super) role: Option<Role>,
+    /// The short order that shows it, where not the failing order of the sweep does.
+    pub(super) shown: Option<OrderLabel>,
 }
 
 impl Decision {
     pub(super) fn new(finding: Finding) -> Self {
-        Self { finding, notes: Vec::new(), role: None }
+        Self { finding, notes: Vec::new(), role: None, shown: None }
     }
 
     pub(super) fn with(mut self, note: Note) -> Self {
@@ -115,7 +119,7 @@ pub(super) struct SideCase {
 /// Failures on patched against none on base, in mixed replays, that confirm a nondeterministic coupling (METHODS B3.4).
 const MIXED_HITS: usize = 5;
 /// The chance of the difference between the trees, over sweeps and replays, below which mixed replays count.
-const SURE: f64 = 1e-3;
+const SURE: f64 = 1e-4;
 /// The same for calling a test newly unstable.
 const LIKELY: f64 = 0.01;
 /// Replays of the failing order that all pass before it counts as not reproduced.

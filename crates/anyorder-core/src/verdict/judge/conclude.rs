@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{OrderLabel, TestId, TestIx};
 
 use super::super::class::{ClassWitness, Kind, Observation};
-use super::super::finding::{Action, Finding};
+use super::super::finding::Finding;
 use super::super::probe::Side;
 use super::super::witness::{
-    Arm, ArmRow, Judgement, Note, Replays, SideData, Verdict, VerdictOutcome, Witness,
+    Arm, ArmRow, Judgement, Note, Replays, SideData, StarCover, Verdict, VerdictOutcome, Witness,
 };
 use super::Judge;
 use super::arms::Decision;
 use super::book::{Key, Scope};
 use super::cause::{Traits, causes};
+use super::short;
 use super::triage::{Candidate, Plan};
 use super::view::View;
 
@@ -27,7 +28,7 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
         });
         decided.push((candidate, decision));
     }
-    follow_culprits(&mut decided);
+    follow_culprits(judge, &mut decided);
     let mut silent = judge.triage.silent.clone();
     let mut found: Vec<(&Candidate, Judgement)> = Vec::new();
     for (candidate, decision) in decided {
@@ -38,23 +39,25 @@ pub(super) fn conclude(judge: &Judge) -> Verdict {
     }
     let evidence = evidence(judge, &found);
     let findings = with_causes(judge, found);
-    let gravest = findings.iter().map(|j| j.action).max();
     Verdict {
-        outcome: match gravest {
-            Some(Action::Block) => VerdictOutcome::Block,
-            Some(Action::Review) => VerdictOutcome::Review,
-            _ => VerdictOutcome::Accept,
-        },
+        outcome: VerdictOutcome::of(&findings, &evidence),
         findings,
         evidence,
         silent,
         replays: replays(judge),
         undecided,
+        sequences: judge.sequences.clone(),
+        star: StarCover {
+            covered: judge.input.star.covered.clone(),
+            left_out: judge.input.star.left_out.clone(),
+        },
     }
 }
 
 /// A test that another one kept from running shares that one's fate.
-fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
+fn follow_culprits(judge: &Judge, decided: &mut [(&Candidate, Decision)]) {
+    let patched = View(&judge.input.patched);
+    let seen = |c: &Candidate| c.patched.is_some_and(|p| !patched.kinds(p).is_empty());
     let findings: BTreeMap<TestId, Finding> = decided
         .iter()
         .filter(|(c, _)| !matches!(c.plan, Plan::Unreached { .. }))
@@ -63,6 +66,8 @@ fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
     for (candidate, decision) in decided {
         let Plan::Unreached { culprit, on_base_too, .. } = &candidate.plan else { continue };
         decision.finding = match findings.get(culprit) {
+            // The crash is not the patch's fault, but of this test nothing is known.
+            Some(Finding::PreExisting | Finding::BrokenOnBase) if !seen(candidate) => Finding::Inconclusive,
             Some(Finding::PreExisting | Finding::BrokenOnBase) => Finding::PreExisting,
             Some(Finding::Flaky | Finding::Destabilised | Finding::Inconclusive) | None if *on_base_too => {
                 Finding::PreExisting
@@ -76,7 +81,7 @@ fn follow_culprits(decided: &mut [(&Candidate, Decision)]) {
 }
 
 fn judgement(judge: &Judge, candidate: &Candidate, decision: Decision) -> Option<Judgement> {
-    let witness = witness(judge, candidate)?;
+    let witness = witness(judge, candidate, decision.shown.as_ref())?;
     let (base, patched) = (View(&judge.input.base), View(&judge.input.patched));
     let side = |view: View<'_>, ix: Option<TestIx>| {
         let ix = ix?;
@@ -112,10 +117,15 @@ fn judgement(judge: &Judge, candidate: &Candidate, decision: Decision) -> Option
 }
 
 /// Everything observed of a candidate in its failing order and in a passing one, on both trees.
-fn witness(judge: &Judge, candidate: &Candidate) -> Option<Witness> {
-    let (failing, passing) = orders(judge, candidate);
+fn witness(judge: &Judge, candidate: &Candidate, shown: Option<&OrderLabel>) -> Option<Witness> {
+    let (full, mut passing) = orders(judge, candidate);
+    let mut failing = full.clone();
+    match &candidate.plan {
+        Plan::NewCoupled { failing: OrderLabel::Alone, .. } => passing = shown.cloned().or(passing),
+        _ => failing = shown.cloned().or(failing),
+    }
     let mut rows = Vec::new();
-    let labels: BTreeSet<&OrderLabel> = failing.iter().chain(&passing).collect();
+    let labels: BTreeSet<&OrderLabel> = failing.iter().chain(&full).chain(&passing).collect();
     for label in labels {
         for arm in [Arm::BaseFull, Arm::BaseCommon, Arm::PatchedCommon, Arm::PatchedFull] {
             rows.extend(ArmRow::new(arm, label.clone(), observations(judge, candidate, arm, label)));
@@ -169,6 +179,9 @@ fn observations(judge: &Judge, candidate: &Candidate, arm: Arm, label: &OrderLab
     let Some(ix) = ix else { return Vec::new() };
     let full = matches!(arm, Arm::BaseFull | Arm::PatchedFull);
     let mut all = if full { view.observations(label, ix) } else { Vec::new() };
+    if arm == Arm::PatchedFull {
+        all.extend(short::seen_by_star(&judge.input.star, label));
+    }
     for (key, _) in judge.book.done().filter(|(k, _)| k.side == side && k.label == *label) {
         if full == matches!(key.scope, Scope::All | Scope::Alone) {
             all.extend(judge.book.observations(key, &candidate.id));

@@ -2,7 +2,8 @@
 //!
 //! `triage` sorts the tests and gives each doubtful one a failing order; this module asks for replays of those
 //! orders, shared by all tests that need them; `arms` decides from the counts; `conclude` writes the verdict.
-//! A shorter failing order (one that was minimised) only has to become another `Key`: the arms stay the same.
+//! `short` minimises a failing order first: the arms are then those of a few tests, and the full orders are replayed only
+//! where these do not decide.
 
 mod arms;
 mod book;
@@ -12,6 +13,7 @@ mod conclude;
 mod cover;
 mod moved;
 mod new_test;
+mod short;
 mod triage;
 mod view;
 
@@ -22,11 +24,13 @@ use crate::model::{Executor, OrderLabel, TestId, TestIx};
 use self::arms::{Arms, Case, Decision, SideCase, Step};
 use self::book::{Book, Key, Scope};
 use self::new_test::{NewTest, NewTestRun};
+use self::short::{Hunt, Sequences};
 use self::triage::{Candidate, Failing, Plan, Triage};
 use self::view::View;
 use super::class::{Class, Kind, TreeResult};
 use super::finding::{Finding, Rules};
 use super::probe::{Answer, Probe, ProbeId, Selection, Side, Why};
+use super::star::StarResult;
 use super::witness::{Arm, Note, Verdict};
 
 /// What a patch touches, as far as the caller knows. New tests need not be named.
@@ -54,7 +58,7 @@ pub struct JudgeRules {
 
 impl Default for JudgeRules {
     fn default() -> Self {
-        Self { confirm: 3, confirm_suspect: 5, max_pairs: 15, max_probes: 200, keyed_orders: true }
+        Self { confirm: 3, confirm_suspect: 5, max_pairs: 15, max_probes: 5000, keyed_orders: true }
     }
 }
 
@@ -67,6 +71,8 @@ pub struct JudgeInput {
     pub patched: TreeResult,
     /// What the patch touches.
     pub touched: TouchedTests,
+    /// What the star around the touched tests showed.
+    pub star: StarResult,
     /// Which action follows from which finding.
     pub rules: Rules,
     /// How replays are spent.
@@ -80,6 +86,8 @@ pub struct Judge {
     triage: Triage,
     shape: Shape,
     book: Book,
+    hunts: Vec<Hunt>,
+    sequences: Sequences,
     issued: u32,
     given_up: bool,
 }
@@ -102,7 +110,10 @@ const LOST_REPLAYS: usize = 3;
 impl Judge {
     /// Compares both trees.
     pub fn new(input: JudgeInput) -> Self {
-        let triage = Triage::new(View(&input.base), View(&input.patched), &input.judge);
+        let (before, after) = (View(&input.base), View(&input.patched));
+        let mut triage = Triage::new(before, after, &input.judge, &input.star);
+        let hunts = short::hunts(&mut triage, before, after);
+        let sequences = short::of_star(&input.star);
         let (base, patched) = (input.base.sweep.suite(), input.patched.sweep.suite());
         let on_patched: Vec<TestIx> = base.tests().iter().filter_map(|t| patched.find(&t.id)).collect();
         let shape = Shape {
@@ -110,10 +121,10 @@ impl Judge {
             has_removed: on_patched.len() < base.len(),
             same_default_order: on_patched.is_sorted(),
         };
-        Self { input, triage, shape, book: Book::default(), issued: 0, given_up: false }
+        Self { input, triage, shape, book: Book::default(), hunts, sequences, issued: 0, given_up: false }
     }
 
-    /// The tests of a probe, in default order of the tree it runs on.
+    /// The tests of a probe: those of a sequence in it, others in default order of the tree it runs on.
     pub fn selected(&self, probe: &Probe) -> Vec<TestIx> {
         let (suite, other) = match probe.side {
             Side::Base => (self.input.base.sweep.suite(), self.input.patched.sweep.suite()),
@@ -122,9 +133,13 @@ impl Judge {
         let mut chosen: Vec<TestIx> = match &probe.tests {
             Selection::All => suite.indices().collect(),
             Selection::Common => suite.indices().filter(|ix| other.find(suite.id(*ix)).is_some()).collect(),
-            Selection::Only(ids) => ids.iter().filter_map(|id| suite.find(id)).collect(),
+            Selection::Only(ids) | Selection::Sequence(ids) => {
+                ids.iter().filter_map(|id| suite.find(id)).collect()
+            }
         };
-        chosen.sort_unstable();
+        if !matches!(probe.tests, Selection::Sequence(_)) {
+            chosen.sort_unstable();
+        }
         chosen
     }
 
@@ -136,21 +151,28 @@ impl Judge {
 
     /// What to replay next; `None` when nothing is left, or nothing until an outstanding probe is answered.
     pub fn next_probe(&mut self) -> Option<Probe> {
-        let (key, why, watch) = self.wanted()?;
         let id = ProbeId(self.issued);
+        if let Some(probe) = self.next_of_search(id) {
+            self.issued += 1;
+            return Some(probe);
+        }
+        let (key, why, watch) = self.wanted()?;
         self.issued += 1;
         let tree = if key.side == Side::Base { &self.input.base } else { &self.input.patched };
         let attempt = self.book.ask(id, &key, &watch, View(tree).last_attempt(&key.label));
         Some(Probe {
             id,
             side: key.side,
-            label: key.label,
+            label: key.label.clone(),
             order_of: key.order_of,
-            tests: match key.scope {
-                Scope::Alone => Selection::Only(watch.clone()),
-                Scope::All => Selection::All,
-                Scope::Common => Selection::Common,
+            tests: match (self.sequences.get(&key.label), key.scope) {
+                (Some(sequence), scope) => self.on_sequence(sequence, scope),
+                (None, Scope::Alone) => Selection::Only(watch.clone()),
+                (None, Scope::All) => Selection::All,
+                (None, Scope::Common) => Selection::Common,
             },
+            may_stop: true,
+            peeks: Vec::new(),
             executor: Executor::Fresh,
             attempt,
             watch,
@@ -158,9 +180,45 @@ impl Judge {
         })
     }
 
+    /// What a search wants to be run next.
+    fn next_of_search(&mut self, id: ProbeId) -> Option<Probe> {
+        if self.is_spent() {
+            return None;
+        }
+        let (base, patched) = (View(&self.input.base), View(&self.input.patched));
+        let view = |side| if side == Side::Base { base } else { patched };
+        self.hunts.iter_mut().find_map(|hunt| hunt.next_probe(id, view(hunt.side)))
+    }
+
+    fn on_sequence(&self, sequence: &[TestId], scope: Scope) -> Selection {
+        let common = |id: &&TestId| scope != Scope::Common || self.is_common(id);
+        Selection::Sequence(sequence.iter().filter(common).cloned().collect())
+    }
+
+    fn is_common(&self, id: &TestId) -> bool {
+        let on = |tree: &TreeResult| tree.sweep.suite().find(id).is_some();
+        on(&self.input.base) && on(&self.input.patched)
+    }
+
     /// Takes the answer to a probe. An id that is not outstanding is ignored.
     pub fn observe(&mut self, id: ProbeId, answer: &Answer) {
+        let (base, patched) = (View(&self.input.base), View(&self.input.patched));
+        for hunt in &mut self.hunts {
+            if hunt.observe(id, answer) {
+                let view = if hunt.side == Side::Base { base } else { patched };
+                if hunt.is_done()
+                    && let Some((label, tests)) = hunt.found(view)
+                {
+                    self.sequences.insert(label, tests);
+                }
+                return;
+            }
+        }
         self.book.take(id, answer);
+    }
+
+    fn is_spent(&self) -> bool {
+        self.given_up || self.issued >= self.input.judge.max_probes
     }
 
     /// Asks for nothing more; what is undecided becomes `inconclusive`.
@@ -170,7 +228,9 @@ impl Judge {
 
     /// Whether nothing is outstanding and nothing will be asked.
     pub fn is_done(&self) -> bool {
-        !self.book.is_waiting() && self.wanted().is_none()
+        let waiting = self.book.is_waiting() || self.hunts.iter().any(Hunt::is_waiting);
+        let searching = !self.is_spent() && self.hunts.iter().any(|hunt| !hunt.is_done());
+        !waiting && !searching && self.wanted().is_none()
     }
 
     /// The verdict, as far as the answers go.
@@ -181,7 +241,7 @@ impl Judge {
     /// The replay that serves best, with the tests that wait for it: fewest done so far, so that trees alternate;
     /// then the cheapest; then the one that most tests wait for.
     fn wanted(&self) -> Option<(Key, Why, Vec<TestId>)> {
-        if self.given_up || self.issued >= self.input.judge.max_probes {
+        if self.is_spent() {
             return None;
         }
         let mut waiting: BTreeMap<Key, (Why, Vec<TestId>)> = BTreeMap::new();
@@ -194,6 +254,7 @@ impl Judge {
         }
         let rank = |key: &Key, tests: &[TestId]| {
             (
+                !self.sequences.contains_key(&key.label),
                 self.book.asked(key),
                 key.scope != Scope::Alone,
                 usize::MAX - tests.len(),
@@ -206,6 +267,22 @@ impl Judge {
 
     /// What is decided about a candidate, or the replays it waits for.
     fn next_of(&self, candidate: &Candidate) -> Result<Decision, Vec<Wanted>> {
+        if let Some(leader) = &candidate.leader {
+            let leader = self.triage.candidates.iter().find(|c| c.id == *leader);
+            let decision = leader.map(|l| self.next_of(l).map(|d| d.with(Note::SameAs(l.id.clone()))));
+            // It waits for what its leader waits for, and asks nothing of its own.
+            return decision.unwrap_or(Err(Vec::new())).map_err(|_| Vec::new());
+        }
+        if let Some(hunt) = candidate.hunt.and_then(|at| self.hunts.get(at)) {
+            if !hunt.is_done() && !self.is_spent() {
+                return Err(Vec::new());
+            }
+            if let Some((label, _)) = hunt.found(self.view(hunt.side))
+                && let Some(result) = self.short_replay(candidate, &label)
+            {
+                return result;
+            }
+        }
         match &candidate.plan {
             Plan::Settled { finding, .. } => Ok(Decision::new(*finding)),
             // Follows from another test's finding; nothing is to be run.
@@ -217,6 +294,113 @@ impl Judge {
             }
             Plan::NewFails { order, target } => self.new_fails(candidate, order, *target),
         }
+    }
+
+    fn view(&self, side: Side) -> View<'_> {
+        View(if side == Side::Base { &self.input.base } else { &self.input.patched })
+    }
+
+    /// What replays of a short order lead to; `None` where the full orders have to decide.
+    fn short_replay(
+        &self,
+        candidate: &Candidate,
+        label: &OrderLabel,
+    ) -> Option<Result<Decision, Vec<Wanted>>> {
+        let shown = |mut decision: Decision| {
+            decision.shown = Some(label.clone());
+            decision
+        };
+        match &candidate.plan {
+            Plan::PatchedFails(failing) => {
+                let short = Failing { order: label.clone(), ..failing.clone() };
+                let again = self.key(Arm::PatchedFull, label, Side::Patched);
+                let reproduced = self.book.tally(&again, &candidate.id, failing.target).hits > 0;
+                match self.cross_replay(candidate, &short, Side::Patched) {
+                    Err(wanted) => Some(Err(wanted)),
+                    Ok(_) if !reproduced => None,
+                    Ok(decision) if Self::short_order_decides(decision.finding) => {
+                        let missing = self.seen_in_full(candidate, failing, decision.finding)?;
+                        Some(if missing.is_empty() { Ok(shown(decision)) } else { Err(missing) })
+                    }
+                    Ok(_) => None,
+                }
+            }
+            Plan::BaseFails(failing) => {
+                let (a, c) = (
+                    self.key(Arm::BaseCommon, label, Side::Base),
+                    self.key(Arm::PatchedFull, label, Side::Base),
+                );
+                let tally = |key: &Key| self.book.tally(key, &candidate.id, failing.target);
+                let (before, after) = (tally(&a), tally(&c));
+                let lost = before.lost.max(after.lost) >= LOST_REPLAYS;
+                let removed = self.sequences.get(label)?.iter().any(|id| !self.is_common(id));
+                if removed || lost || before.misses > 0 || after.hits > 0 {
+                    return None;
+                }
+                let need = failing.need as usize;
+                let wanted: Vec<Wanted> =
+                    [(before.hits, a, Why::Confirm), (after.misses, c, Why::CrossReplay)]
+                        .into_iter()
+                        .filter(|(seen, ..)| *seen < need)
+                        .map(|(_, key, why)| (key, why))
+                        .collect();
+                Some(if wanted.is_empty() { Ok(shown(Decision::new(Finding::Fixed))) } else { Err(wanted) })
+            }
+            Plan::NewCoupled { failing, passing, target } => {
+                let brittle = *failing == OrderLabel::Alone;
+                let (failing, passing) = if brittle { (failing, label) } else { (label, passing) };
+                let passing = if brittle { passing } else { &OrderLabel::Alone };
+                match self.new_coupled(candidate, failing, passing, *target) {
+                    Ok(decision) if Self::short_order_decides(decision.finding) => Some(Ok(shown(decision))),
+                    Ok(_) => None,
+                    Err(wanted) => Some(Err(wanted)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Findings that a short order shows as well as a full one; others depend on tests that it leaves out.
+    fn short_order_decides(finding: Finding) -> bool {
+        matches!(
+            finding,
+            Finding::Introduced
+                | Finding::PoisonsNeighbours
+                | Finding::UnexplainedAbsence
+                | Finding::NewTestCoupled
+                | Finding::Destabilised
+        )
+    }
+
+    /// What is still to be seen of the full order before a short one may block (METHODS B3.5): that base passes it, for
+    /// another polluter might do there what this one does here, and that patched passes it without new tests where one of
+    /// those is blamed. `None` when it was seen to be otherwise.
+    fn seen_in_full(
+        &self,
+        candidate: &Candidate,
+        failing: &Failing,
+        finding: Finding,
+    ) -> Option<Vec<Wanted>> {
+        let mut missing = Vec::new();
+        let base = View(&self.input.base).kind_in(&failing.order, candidate.base?);
+        let same = self.is_keyed(&failing.order) && !self.shape.has_removed;
+        if !(same && base.is_some_and(|k| k < failing.target)) {
+            let key = self.key(Arm::BaseCommon, &failing.order, Side::Patched);
+            match self.book.tally(&key, &candidate.id, failing.target) {
+                tally if tally.hits > 0 || tally.lost >= LOST_REPLAYS => return None,
+                tally if tally.misses == 0 => missing.push((key, Why::CrossReplay)),
+                _ => {}
+            }
+        }
+        if finding == Finding::PoisonsNeighbours {
+            let key = self.key(Arm::PatchedCommon, &failing.order, Side::Patched);
+            match self.book.tally(&key, &candidate.id, failing.target) {
+                tally if tally.hits > 0 || tally.lost >= LOST_REPLAYS => return None,
+                tally if tally.misses == 0 => missing.push((key, Why::WithoutNewTests)),
+                _ => {}
+            }
+        }
+        Some(missing)
     }
 
     fn cross_replay(
@@ -268,11 +452,18 @@ impl Judge {
             Side::Base => (patched, p),
         };
         let alone = failing.order == OrderLabel::Alone;
+        let (has_new, has_removed) = match self.sequences.get(&failing.order) {
+            Some(sequence) => {
+                let lacks = |view: View<'_>| sequence.iter().any(|id| view.suite().find(id).is_none());
+                (lacks(base), lacks(patched))
+            }
+            None => (self.shape.has_new && !alone, self.shape.has_removed && !alone),
+        };
         Case {
             need: failing.need as usize,
             max_pairs: self.input.judge.max_pairs as usize,
-            has_new: self.shape.has_new && !alone,
-            has_removed: self.shape.has_removed && !alone,
+            has_new,
+            has_removed,
             other_ran_it: other.kind_in(&failing.order, ix).is_some(),
             base: side(base, b),
             patched: side(patched, p),
@@ -355,12 +546,20 @@ impl Judge {
         if *label == OrderLabel::Alone {
             return Key { side, order_of: side, label: label.clone(), scope: Scope::Alone };
         }
+        let common = matches!(arm, Arm::BaseCommon | Arm::PatchedCommon);
+        if let Some(sequence) = self.sequences.get(label) {
+            let scope = if common && sequence.iter().any(|id| !self.is_common(id)) {
+                Scope::Common
+            } else {
+                Scope::All
+            };
+            return Key { side, order_of: side, label: label.clone(), scope };
+        }
         let keyed = self.is_keyed(label);
         let others = match side {
             Side::Base => self.shape.has_removed,
             Side::Patched => self.shape.has_new,
         };
-        let common = matches!(arm, Arm::BaseCommon | Arm::PatchedCommon);
         if common && (others || !(keyed || fails_on == side)) {
             let order_of = if keyed { side } else { fails_on };
             return Key { side, order_of, label: label.clone(), scope: Scope::Common };

@@ -7,11 +7,13 @@ use crate::model::{OrderLabel, TestId, TestIx};
 use super::super::class::{Class, ClassWitness, Kind, TestClass};
 use super::super::finding::Finding;
 use super::super::probe::Side;
+use super::super::star::StarResult;
 use super::super::sweep::Cell;
 use super::super::witness::Note;
 use super::JudgeRules;
 use super::cover::{Open, cover, narrowed};
 use super::moved::Moves;
+use super::short;
 use super::view::View;
 
 /// A test that gets a judgement.
@@ -22,6 +24,16 @@ pub(super) struct Candidate {
     pub(super) patched: Option<TestIx>,
     pub(super) notes: Vec<Note>,
     pub(super) plan: Plan,
+    /// The search for a short order that decides it, by its place among the searches.
+    pub(super) hunt: Option<usize>,
+    /// The test whose fate it shares: same file, same failure, same orders.
+    pub(super) leader: Option<TestId>,
+}
+
+impl Candidate {
+    fn new(id: TestId, base: Option<TestIx>, patched: Option<TestIx>, notes: Vec<Note>, plan: Plan) -> Self {
+        Self { id, base, patched, notes, plan, hunt: None, leader: None }
+    }
 }
 
 /// How a test gets its judgement.
@@ -71,8 +83,8 @@ const MANY_ORDERS: usize = 5;
 const CLEAN_ORDERS: usize = 10;
 
 impl Triage {
-    pub(super) fn new(base: View<'_>, patched: View<'_>, rules: &JudgeRules) -> Self {
-        let mut sorting = Sorting { base, patched, rules, open: Vec::new(), triage: Self::default() };
+    pub(super) fn new(base: View<'_>, patched: View<'_>, rules: &JudgeRules, star: &StarResult) -> Self {
+        let mut sorting = Sorting { base, patched, rules, star, open: Vec::new(), triage: Self::default() };
         for ix in patched.suite().indices() {
             let id = patched.suite().id(ix);
             match base.suite().find(id) {
@@ -96,6 +108,7 @@ struct Sorting<'a> {
     base: View<'a>,
     patched: View<'a>,
     rules: &'a JudgeRules,
+    star: &'a StarResult,
     /// Candidates whose failing order is still to be chosen among several.
     open: Vec<Open<'a>>,
     triage: Triage,
@@ -109,6 +122,7 @@ impl Sorting<'_> {
         }
         let base_silent = self.base.kinds(b).is_empty();
         match (before.class, after.class) {
+            (_, Class::StablePass) if self.starred(id, Some(b), p) => {}
             (Class::StablePass | Class::StableSkip, Class::StablePass) => self.evidence(p),
             (Class::StableFail, Class::StablePass) if base_silent => self.evidence(p),
             (Class::StableFail, Class::StablePass) => self.repaired(id, b, p),
@@ -125,6 +139,10 @@ impl Sorting<'_> {
             }
             (Class::StableFail, Class::StableFail) => {
                 self.settle(id, Some(b), Some(p), Finding::BrokenOnBase, Vec::new());
+            }
+            // A coin falls on one side a few times in a row.
+            (Class::StableFail, Class::Flaky) if !base_silent && self.base.kinds(b).len() < MANY_ORDERS => {
+                self.settle(id, Some(b), Some(p), Finding::Flaky, Vec::new());
             }
             (Class::StableFail, Class::OrderSensitive | Class::Flaky) if !base_silent => {
                 self.settle(id, Some(b), Some(p), Finding::Inconclusive, vec![Note::PartlyRepaired]);
@@ -145,6 +163,7 @@ impl Sorting<'_> {
         }
         let Some(target) = self.patched.threshold(p) else { return self.triage.silent.push(id.clone()) };
         let plan = match after.class {
+            Class::StablePass if self.starred(id, None, p) => return,
             Class::StablePass => return self.evidence(p),
             Class::StableSkip => return self.triage.silent.push(id.clone()),
             Class::Flaky => return self.settle(id, None, Some(p), Finding::Destabilised, Vec::new()),
@@ -158,6 +177,25 @@ impl Sorting<'_> {
             },
         };
         self.candidate(id, None, Some(p), plan, unsettled_notes(None, Some(after)));
+    }
+
+    /// Whether the star has shown that a test which passes in every order of the sweep does not always.
+    fn starred(&mut self, id: &TestId, b: Option<TestIx>, p: TestIx) -> bool {
+        if let Some(at) = self.star.pairs.iter().position(|pair| pair.then == *id) {
+            let order = short::pair_label(at);
+            let target = self.star.pairs[at].kind;
+            let plan = match b {
+                None => Plan::NewCoupled { failing: order, passing: OrderLabel::Alone, target },
+                Some(_) => Plan::PatchedFails(Failing { order, target, need: self.rules.confirm_suspect }),
+            };
+            self.candidate(id, b, Some(p), plan, Vec::new());
+            return true;
+        }
+        let Some(at) = self.star.by_chance.iter().position(|pair| pair.then == *id) else { return false };
+        let finding = if b.is_some() { Finding::Flaky } else { Finding::Destabilised };
+        let plan = Plan::Settled { finding, order: short::chance_label(at) };
+        self.candidate(id, b, Some(p), plan, Vec::new());
+        true
     }
 
     /// A failing and a passing order of a new test; `alone` is taken where it can be, for it costs least.
@@ -233,13 +271,8 @@ impl Sorting<'_> {
         }
         let Some(target) = self.base.threshold(b) else { return };
         let failing = Failing { order: OrderLabel::Default, target, need: self.rules.confirm };
-        let candidate = Candidate {
-            id: id.clone(),
-            base: Some(b),
-            patched: Some(p),
-            notes: Vec::new(),
-            plan: Plan::BaseFails(failing),
-        };
+        let plan = Plan::BaseFails(failing);
+        let candidate = Candidate::new(id.clone(), Some(b), Some(p), Vec::new(), plan);
         let failing = self.base.failing(b, target);
         let order = self.preferred(&failing).and_then(|l| failing.get(&l).copied());
         self.open.push((candidate, order.into_iter().collect()));
@@ -248,13 +281,8 @@ impl Sorting<'_> {
     fn base_fails(&mut self, id: &TestId, b: TestIx, p: TestIx, before: &TestClass) {
         let Some(target) = self.base.threshold(b) else { return };
         let failing = Failing { order: OrderLabel::Default, target, need: self.rules.confirm };
-        let candidate = Candidate {
-            id: id.clone(),
-            base: Some(b),
-            patched: Some(p),
-            notes: unsettled_notes(Some(before), None),
-            plan: Plan::BaseFails(failing),
-        };
+        let notes = unsettled_notes(Some(before), None);
+        let candidate = Candidate::new(id.clone(), Some(b), Some(p), notes, Plan::BaseFails(failing));
         let mut orders = self.base.failing(b, target);
         let passed = |l: &&OrderLabel| self.patched.kind_in(l, p).is_some();
         if orders.iter().any(passed) {
@@ -287,7 +315,7 @@ impl Sorting<'_> {
         }
         let need = self.need(b, p, before, after);
         let plan = Plan::PatchedFails(Failing { order: OrderLabel::Default, target, need });
-        let candidate = Candidate { id: id.clone(), base: Some(b), patched: Some(p), notes, plan };
+        let candidate = Candidate::new(id.clone(), Some(b), Some(p), notes, plan);
         let orders = if after.class.is_stable() {
             self.preferred(&only).and_then(|l| only.get(&l).copied()).into_iter().collect()
         } else {
@@ -388,7 +416,8 @@ impl Sorting<'_> {
         plan: Plan,
         notes: Vec<Note>,
     ) {
-        self.triage.candidates.push(Candidate { id: id.clone(), base, patched, notes, plan });
+        let candidate = Candidate::new(id.clone(), base, patched, notes, plan);
+        self.triage.candidates.push(candidate);
     }
 }
 

@@ -1,9 +1,8 @@
 //! The part of anyorder that only computes.
 //!
-//! Orders, statistics, verdict, attribution, ledger: pure functions and state machines over the vocabulary in
-//! [`model`]. This crate must not know files, processes, clocks, environments or wire formats; whatever it needs is
-//! an argument.
-//! Modules import leftwards only: `model → order, stats → search → verdict → attribution → ledger`.
+//! Orders, statistics, verdict, attribution, ledger: pure functions and state machines over the vocabulary in [`model`].
+//! This crate must not know files, processes, clocks, environments or wire formats; whatever it needs is an argument.
+//! Modules import leftwards only: `model → order, stats → search → verdict → attribution, ledger`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -97,8 +97,8 @@ fn the_core_imports_leftwards_only() {
         ("stats", &["model"]),
         ("search", &["model", "order", "stats"]),
         ("verdict", &["model", "order", "stats", "search"]),
-        ("attribution", &["model", "order", "stats", "search", "verdict"]),
         ("ledger", &["model", "stats", "verdict"]),
+        ("attribution", &["model", "order", "stats", "search", "verdict"]),
     ]);
     let base = root().join("crates/anyorder-core/src");
     let mut modules = BTreeSet::new();

@@ -83,9 +83,18 @@ struct Row {
 
 impl Row {
     /// One test, then children: all the clean ones behind a touched test, behind any other the touched ones.
-    fn forked(first: usize, all: impl Iterator<Item = (usize, bool)>, touched: &BTreeSet<usize>) -> Self {
-        let looked_at = |ix: usize| touched.contains(&first) || touched.contains(&ix);
-        let then = all.filter(|(ix, clean)| *clean && *ix != first && looked_at(*ix)).map(|(ix, _)| ix);
+    fn forked(
+        first: usize,
+        all: impl Iterator<Item = (usize, bool)>,
+        touched: &BTreeSet<usize>,
+        victims: &BTreeSet<usize>,
+    ) -> Self {
+        let centre = touched.contains(&first);
+        let looked_at = |ix: usize, clean: bool| match centre {
+            true => clean || victims.contains(&ix),
+            false => clean && touched.contains(&ix),
+        };
+        let then = all.filter(|(ix, clean)| *ix != first && looked_at(*ix, *clean)).map(|(ix, _)| ix);
         Self { sequence: vec![first], then: then.collect() }
     }
 
@@ -98,6 +107,10 @@ impl Row {
         let behind = others.into_iter().chain([touched]).collect();
         [Self { sequence: in_front, then }, Self { sequence: behind, then: own }]
     }
+}
+
+fn by_fork(rules: &StarRules) -> bool {
+    rules.executor == Executor::Fork
 }
 
 fn all_bad(seen: &[Observation]) -> bool {
@@ -124,22 +137,24 @@ pub struct Star {
 }
 
 impl Star {
-    /// A star around what `touched` names and what base has not. Only tests that pass in every order so far are looked
-    /// at: the others are judged anyhow.
+    /// A star around what `touched` names and what base has not. Looked at are the tests that pass in every order so far,
+    /// and behind a touched test also those that depend on order and pass alone: it may be one more polluter of theirs.
     pub fn new(base: &TreeResult, patched: &TreeResult, touched: &TouchedTests, rules: StarRules) -> Self {
         let suite = patched.sweep.suite();
         let before = base.sweep.suite();
         let ids: Vec<TestId> = suite.tests().iter().map(|t| t.id.clone()).collect();
         let alone = patched.sweep.column(&OrderLabel::Alone);
-        let clean = |ix: TestIx| {
-            let stable = patched.classes.get(ix).is_some_and(|c| c.class == Class::StablePass);
+        let passing = |ix: TestIx, class: Class| {
+            let stable = patched.classes.get(ix).is_some_and(|c| c.class == class);
             let by_itself = alone.is_some_and(|column| match patched.sweep.cell(column, ix) {
                 Cell::Seen(outcome) => Kind::of(outcome) == Kind::Pass,
                 Cell::Disturbed { .. } | Cell::Unplanned => false,
             });
             stable && (by_itself || rules.executor == Executor::Fresh) && !rules.bound.contains(suite.id(ix))
         };
-        let clean: Vec<bool> = suite.indices().map(clean).collect();
+        let clean: Vec<bool> = suite.indices().map(|ix| passing(ix, Class::StablePass)).collect();
+        let victims = suite.indices().filter(|ix| by_fork(&rules) && passing(*ix, Class::OrderSensitive));
+        let victims: BTreeSet<usize> = victims.map(TestIx::get).collect();
         // New tests first, then those whose own source differs, then the rest of their files (METHODS A5).
         let place = |ix: TestIx| match before.find(suite.id(ix)) {
             None => Some(0),
@@ -153,12 +168,11 @@ impl Star {
             Executor::Fork => rules.max_peeks / (2 * suite.len()).max(1),
             Executor::Fresh => rules.max_runs / 2,
         };
-        let by_fork = rules.executor == Executor::Fork;
         let free = |ix: &TestIx| !rules.bound.contains(suite.id(*ix));
         let mut chosen = BTreeSet::new();
         let (mut covered, mut left_out) = (Vec::new(), Vec::new());
         for (_, ix) in wanted {
-            if chosen.len() < affordable && free(&ix) && (alone.is_some() || !by_fork) {
+            if chosen.len() < affordable && free(&ix) && (alone.is_some() || !by_fork(&rules)) {
                 chosen.insert(ix.get());
                 covered.push(suite.id(ix).clone());
             } else {
@@ -169,7 +183,7 @@ impl Star {
         let rows = match rules.executor {
             Executor::Fork => {
                 let first = suite.indices().filter(free).map(TestIx::get);
-                first.map(|first| Row::forked(first, all(), &chosen)).collect::<Vec<_>>()
+                first.map(|first| Row::forked(first, all(), &chosen, &victims)).collect::<Vec<_>>()
             }
             Executor::Fresh => chosen.iter().flat_map(|touched| Row::fresh(*touched, all())).collect(),
         };

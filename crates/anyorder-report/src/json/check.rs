@@ -46,10 +46,17 @@ struct Candidate<'a> {
     evidence: Vec<Id<'a>>,
     repaired: Vec<Id<'a>>,
     not_evidence: Vec<NotEvidence<'a>>,
+    star: Star<'a>,
     bound: Option<Bound>,
     coverage: Coverage,
     #[serde(rename = "candidate_cost")]
     cost: Cost,
+}
+
+#[derive(Serialize)]
+struct Star<'a> {
+    covered: Vec<Id<'a>>,
+    left_out: Vec<Id<'a>>,
 }
 
 #[derive(Serialize)]
@@ -172,6 +179,10 @@ fn candidate<'a>(check: &'a CheckView, view: &'a CandidateView) -> Candidate<'a>
         evidence: view.evidence.iter().map(|e| Id(&e.id)).collect(),
         repaired: view.evidence.iter().filter(|e| e.repaired).map(|e| Id(&e.id)).collect(),
         not_evidence: view.not_evidence.iter().map(|n| NotEvidence { id: Id(&n.id), why: &n.why }).collect(),
+        star: Star {
+            covered: view.starred.iter().map(Id).collect(),
+            left_out: view.not_starred.iter().map(Id).collect(),
+        },
         bound: view.patched.bound.as_ref().map(Bound::of),
         coverage: Coverage::of(&view.patched.coverage),
         cost: Cost::of(&view.cost),

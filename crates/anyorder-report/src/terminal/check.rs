@@ -312,5 +312,28 @@ fn evidence(candidate: &CandidateView, sheet: &mut Sheet<'_>) -> io::Result<()> 
             &format!("{}: {}", wording::thousands(number as u64), escape::text(why)),
         )?;
     }
-    Ok(())
+    star(candidate, sheet)
+}
+
+/// Around which tests the star was made.
+fn star(candidate: &CandidateView, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let (covered, left_out) = (candidate.starred.len(), candidate.not_starred.len());
+    if covered + left_out == 0 {
+        return Ok(());
+    }
+    let mut text = match covered {
+        0 => String::new(),
+        1 => "1 new or changed test was also run before and behind each other test".to_owned(),
+        n => format!(
+            "{} new or changed tests were also run before and behind each other test",
+            wording::thousands(n as u64)
+        ),
+    };
+    if left_out > 0 {
+        let others = if covered > 0 { "; " } else { "" };
+        let what = wording::count(left_out, if covered > 0 { "other" } else { "new or changed test" });
+        let were = if left_out == 1 { "was" } else { "were" };
+        text = format!("{text}{others}{what} {were} not (cost, declared order, or --no-star)");
+    }
+    sheet.entry(0, "star", LABEL, &text)
 }

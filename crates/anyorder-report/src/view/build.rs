@@ -253,6 +253,8 @@ impl CandidateView {
             failures,
             causes: Vec::new(),
             evidence,
+            starred: verdict.star.covered.clone(),
+            not_starred: verdict.star.left_out.clone(),
             incomplete: judged.incomplete,
             cost: judged.cost,
         };

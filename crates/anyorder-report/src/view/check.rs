@@ -100,6 +100,10 @@ pub struct CandidateView {
     pub evidence: Vec<EvidenceView>,
     /// Tests that may not.
     pub not_evidence: Vec<NotEvidenceView>,
+    /// The touched tests that were put before and behind all others.
+    pub starred: Vec<TestId>,
+    /// Those that were not.
+    pub not_starred: Vec<TestId>,
     /// Set when not all that was planned was run.
     pub incomplete: Option<Incomplete>,
     /// What judging it cost, base not included.

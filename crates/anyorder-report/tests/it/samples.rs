@@ -341,6 +341,8 @@ pub(crate) fn accepted() -> CheckView {
             failures: Vec::new(),
             causes: vec![Cause { number: 1, members: vec![0], because: None }],
             evidence: evidence(0..905),
+            starred: Vec::new(),
+            not_starred: Vec::new(),
             not_evidence: vec![
                 NotEvidenceView {
                     id: TestId::new("tests/test_win.py::test_a"),

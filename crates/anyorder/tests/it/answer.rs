@@ -177,8 +177,9 @@ fn unwrapped(text: &str) -> String {
 }
 
 fn is_progress(line: &str) -> bool {
-    let begins =
-        ["collecting", "running ", "replaying ", "base is "].iter().any(|word| line.starts_with(word));
+    let begins = ["collecting", "running ", "replaying ", "shortening ", "base is "]
+        .iter()
+        .any(|word| line.starts_with(word));
     let counts = line.contains(" of ") && line.contains(')') && line.contains("  ");
     // What a sweep will cost, said before one that is long; a slow machine makes short ones long.
     let cost = line.starts_with(' ') || line.contains(" orders: about ");

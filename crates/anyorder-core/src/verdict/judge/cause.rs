@@ -1,7 +1,8 @@
 //! Which findings have one cause.
 //!
 //! Tests that fail in just the same orders on each tree count as one cause, and so do tests of one file that fail
-//! with the same signature and share a failing order. Tests that fail in every order share a cause only through their
+//! with the same signature and share a failing order. Tests that fail behind the same few others, as short orders show,
+//! have one cause as well. Tests that fail in every order share a cause only through their
 //! signature, and flaky ones never do.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,8 @@ pub(super) struct Traits {
     pub(super) uniform: bool,
     pub(super) signatures: BTreeSet<Signature>,
     pub(super) file: String,
+    /// The tests that it fails (or passes) behind, where a short order decided.
+    pub(super) behind: Vec<TestId>,
     /// The test that kept this one from running.
     pub(super) culprit: Option<TestId>,
 }
@@ -48,6 +51,7 @@ enum Mark<'a> {
     /// Ends the process, or is kept from running by the one that does.
     Process(&'a TestId),
     SameOrders(&'a [BTreeSet<OrderLabel>; 2]),
+    Behind(Finding, &'a [TestId]),
     SameFailure(Finding, &'a str, &'a Signature, Option<&'a OrderLabel>),
     Lost(&'a str),
 }
@@ -61,6 +65,9 @@ fn marks<'a>(test: &'a TestId, finding: Finding, traits: &'a Traits) -> Vec<Mark
             return marks;
         }
         _ => {}
+    }
+    if !traits.behind.is_empty() {
+        marks.push(Mark::Behind(finding, &traits.behind));
     }
     let orders = traits.failing.iter().flatten();
     for signature in &traits.signatures {

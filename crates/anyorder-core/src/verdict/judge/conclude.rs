@@ -149,7 +149,10 @@ fn orders(judge: &Judge, candidate: &Candidate) -> (Option<OrderLabel>, Option<O
         _ => on_patched.or(on_base),
     };
     let failing = match &candidate.plan {
-        Plan::Settled { order, .. } | Plan::NewFails { order, .. } | Plan::Unreached { order, .. } => order,
+        Plan::Settled { order, .. }
+        | Plan::NewFails { order, .. }
+        | Plan::Unreached { order, .. }
+        | Plan::PreExisting { order, .. } => order,
         Plan::PatchedFails(failing) | Plan::BaseFails(failing) => &failing.order,
         Plan::NewCoupled { failing, passing, .. } => return (Some(failing.clone()), Some(passing.clone())),
     };
@@ -235,7 +238,24 @@ fn traits(judge: &Judge, candidate: &Candidate, judgement: &Judgement) -> Traits
         uniform: sides.into_iter().all(stable),
         signatures: judgement.witness.signatures().into_iter().cloned().collect(),
         file: candidate.id.file().to_owned(),
+        behind: behind(judge, candidate, judgement),
         culprit,
+    }
+}
+
+/// The few tests that matter to a test, where a short order shows what was found.
+fn behind(judge: &Judge, candidate: &Candidate, judgement: &Judgement) -> Vec<TestId> {
+    let witness = &judgement.witness;
+    let shown = [witness.failing(), witness.passing()].into_iter().flatten();
+    let Some(label) = shown.into_iter().find(|label| judge.sequences.contains_key(label)) else {
+        return Vec::new();
+    };
+    match candidate.hunt.and_then(|at| judge.hunts.get(at)) {
+        Some(hunt) => hunt.behind(judge.view(hunt.side)),
+        None => {
+            let sequence = &judge.sequences[label];
+            sequence[..sequence.len().saturating_sub(1)].to_vec()
+        }
     }
 }
 

@@ -283,7 +283,13 @@ impl Judge {
                 return result;
             }
         }
+        if let Plan::PreExisting { pair: Some(label), .. } = &candidate.plan
+            && let Some(result) = self.short_replay(candidate, label)
+        {
+            return result;
+        }
         match &candidate.plan {
+            Plan::PreExisting { .. } => Ok(Decision::new(Finding::PreExisting)),
             Plan::Settled { finding, .. } => Ok(Decision::new(*finding)),
             // Follows from another test's finding; nothing is to be run.
             Plan::Unreached { .. } => Ok(Decision::new(Finding::UnexplainedAbsence)),
@@ -346,6 +352,10 @@ impl Judge {
                         .collect();
                 Some(if wanted.is_empty() { Ok(shown(Decision::new(Finding::Fixed))) } else { Err(wanted) })
             }
+            Plan::PreExisting { order, target, .. } => {
+                let result = self.same_cause(candidate, order, label, *target)?;
+                Some(result.map(shown))
+            }
             Plan::NewCoupled { failing, passing, target } => {
                 let brittle = *failing == OrderLabel::Alone;
                 let (failing, passing) = if brittle { (failing, label) } else { (label, passing) };
@@ -358,6 +368,57 @@ impl Judge {
             }
             _ => None,
         }
+    }
+
+    /// Whether what a test fails behind on patched makes it fail on base as well; if not, the patch brought a cause of its
+    /// own, beside the old one or in its place.
+    fn same_cause(
+        &self,
+        candidate: &Candidate,
+        order: &OrderLabel,
+        label: &OrderLabel,
+        target: Kind,
+    ) -> Option<Result<Decision, Vec<Wanted>>> {
+        let key = |arm, label| self.key(arm, label, Side::Patched);
+        let (a, b, c) =
+            (key(Arm::BaseCommon, label), key(Arm::PatchedCommon, label), key(Arm::PatchedFull, label));
+        let tally = |key: &Key| self.book.tally(key, &candidate.id, target);
+        let (base, common, patched) = (tally(&a), tally(&b), tally(&c));
+        let need = self.input.judge.confirm_suspect as usize;
+        if patched.misses > 0
+            || base.is_mixed()
+            || [base, common, patched].iter().any(|t| t.lost >= LOST_REPLAYS)
+        {
+            return None;
+        }
+        if base.hits >= 2 && patched.hits >= 2 {
+            return Some(Ok(Decision::new(Finding::PreExisting)));
+        }
+        let wanted = if base.hits > 0 { 2 } else { need };
+        let mut ask = Vec::new();
+        if patched.hits < wanted {
+            ask.push((c, Why::Confirm));
+        }
+        if base.runs() < wanted {
+            ask.push((a, Why::CrossReplay));
+        }
+        if !ask.is_empty() {
+            return Some(Err(ask));
+        }
+        let brings_new = self.sequences.get(label)?.iter().any(|id| !self.is_common(id));
+        if !brings_new {
+            return Some(Ok(Decision::new(Finding::Introduced)));
+        }
+        // Is the old cause still there? Without the new tests the order that fails on both shows it.
+        let old = self.key(Arm::PatchedCommon, order, Side::Patched);
+        let old = (self.book.tally(&old, &candidate.id, target), old);
+        let finding = match old.0 {
+            tally if tally.hits > 0 => Finding::PoisonsNeighbours,
+            tally if tally.lost >= LOST_REPLAYS => return None,
+            tally if tally.misses < need => return Some(Err(vec![(old.1, Why::WithoutNewTests)])),
+            _ => Finding::Replaced,
+        };
+        Some(Ok(Decision::new(finding)))
     }
 
     /// Findings that a short order shows as well as a full one; others depend on tests that it leaves out.

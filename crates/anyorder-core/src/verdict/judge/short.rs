@@ -136,10 +136,17 @@ impl Hunt {
         self.outstanding.is_empty() && self.search.is_done()
     }
 
+    /// The tests that matter, once found.
+    pub(super) fn behind(&self, view: View<'_>) -> Vec<TestId> {
+        let conclusion = self.search.finish().conclusion;
+        let sequence = conclusion.sequence().unwrap_or_default();
+        sequence.iter().map(|ix| view.suite().id(*ix).clone()).collect()
+    }
+
     /// The short order, once found: the tests that matter, then those that are judged by it.
     pub(super) fn found(&self, view: View<'_>) -> Option<(OrderLabel, Vec<TestId>)> {
-        let Conclusion::Found { sequence, .. } = self.search.finish().conclusion else { return None };
-        let mut tests: Vec<TestId> = sequence.iter().map(|ix| view.suite().id(*ix).clone()).collect();
+        let Conclusion::Found { .. } = self.search.finish().conclusion else { return None };
+        let mut tests = self.behind(view);
         let behind: Vec<TestId> = self.members.iter().filter(|m| !tests.contains(m)).cloned().collect();
         tests.extend(behind);
         Some((minimal_label(self.at), tests))
@@ -232,6 +239,7 @@ fn aim(candidate: &Candidate, base: View<'_>, patched: View<'_>) -> Option<Aim> 
         Plan::BaseFails(failing) if before == Some(Class::OrderSensitive) => {
             (Side::Base, &failing.order, failing.target, false)
         }
+        Plan::PreExisting { order, target, pair: None } => (Side::Patched, order, *target, false),
         Plan::NewCoupled { failing, target, .. } if shortens(failing) => {
             (Side::Patched, failing, *target, false)
         }

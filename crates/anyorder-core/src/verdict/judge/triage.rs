@@ -53,6 +53,13 @@ pub(super) enum Plan {
     NewCoupled { failing: OrderLabel, passing: OrderLabel, target: Kind },
     /// New, and failing in every order.
     NewFails { order: OrderLabel, target: Kind },
+    /// Fails in the same orders on both trees: of the same cause?
+    PreExisting {
+        order: OrderLabel,
+        target: Kind,
+        /// A touched test and this one behind it, where the star has shown that it fails there.
+        pair: Option<OrderLabel>,
+    },
     /// Another test kept it from running on patched: follows from what is found about that one.
     Unreached { order: OrderLabel, culprit: TestId, on_base_too: bool },
 }
@@ -122,7 +129,8 @@ impl Sorting<'_> {
         }
         let base_silent = self.base.kinds(b).is_empty();
         match (before.class, after.class) {
-            (_, Class::StablePass) if self.starred(id, Some(b), p) => {}
+            // Where base depends on order, its failing order tells more: is the cause gone, or only hidden?
+            (known, Class::StablePass) if known != Class::OrderSensitive && self.starred(id, Some(b), p) => {}
             (Class::StablePass | Class::StableSkip, Class::StablePass) => self.evidence(p),
             (Class::StableFail, Class::StablePass) if base_silent => self.evidence(p),
             (Class::StableFail, Class::StablePass) => self.repaired(id, b, p),
@@ -309,7 +317,7 @@ impl Sorting<'_> {
                 Class::Flaky => Finding::Flaky,
                 _ if after.class == Class::Flaky => Finding::Flaky,
                 Class::StableFail => Finding::BrokenOnBase,
-                _ => Finding::PreExisting,
+                _ => return self.pre_existing(id, b, p, target, notes),
             };
             return self.settle(id, Some(b), Some(p), finding, notes);
         }
@@ -322,6 +330,16 @@ impl Sorting<'_> {
             narrowed(only, after)
         };
         self.open.push((candidate, orders));
+    }
+
+    fn pre_existing(&mut self, id: &TestId, b: TestIx, p: TestIx, target: Kind, notes: Vec<Note>) {
+        let Some(order) = self.shown_in(Some(b), Some(p), Finding::PreExisting) else {
+            return self.triage.silent.push(id.clone());
+        };
+        let touched = |before: &[TestId]| before.iter().all(|first| self.star.covered.contains(first));
+        let pair = self.star.pairs.iter().position(|pair| pair.then == *id && touched(&pair.before));
+        let pair = pair.map(short::pair_label);
+        self.candidate(id, Some(b), Some(p), Plan::PreExisting { order, target, pair }, notes);
     }
 
     /// How bad patched must be for a difference to base: a crash counts as a failure unless base only fails too.

@@ -112,6 +112,8 @@ struct Candidate {
     evidence: Vec<String>,
     repaired: Vec<String>,
     not_evidence: Vec<NotEvidence>,
+    #[serde(default)]
+    star: Star,
     #[serde(rename = "candidate_cost")]
     cost: Cost,
 }
@@ -143,6 +145,12 @@ struct Text {
     head: String,
     tail: String,
     total_bytes: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct Star {
+    covered: Vec<String>,
+    left_out: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -246,6 +254,8 @@ impl Candidate {
                 .iter()
                 .map(|e| view::EvidenceView { id: id(e), repaired: repaired.contains(e) })
                 .collect(),
+            starred: self.star.covered.iter().map(|t| id(t)).collect(),
+            not_starred: self.star.left_out.iter().map(|t| id(t)).collect(),
             not_evidence: self
                 .not_evidence
                 .into_iter()

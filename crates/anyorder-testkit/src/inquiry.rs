@@ -1,5 +1,7 @@
 //! Drives the core's attribution against planted suites.
 
+use std::collections::BTreeMap;
+
 use anyorder_core::attribution::{
     Answer, Blame, BlameInput, BlameOptions, Blamed, Collect, Query, Role, SeenOrder, TestBlame,
 };
@@ -53,7 +55,8 @@ impl Inquiry {
             alone[goal.test.get()] = told(world, &tests, &world.run(&walk, rng).0)[0];
         }
         let tests = world.goals().iter().map(|goal| goal.test).collect();
-        BlameInput { suite: world.suite().clone(), seen, alone, tests, options: self.options.clone() }
+        let (suite, needs, options) = (world.suite().clone(), BTreeMap::new(), self.options.clone());
+        BlameInput { suite, seen, alone, tests, needs, options }
     }
 
     /// Sweeps, then asks until nothing is left to ask.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyorder_core::attribution::{Answer, Blame, BlameOptions, Blamed, Role, Why};
+use anyorder_core::attribution::{Answer, Blame, BlameInput, BlameOptions, Blamed, Role, Why};
 use anyorder_core::model::{Executor, Outcome, TestIx};
 use anyorder_testkit::{
     Goal, Inquired, Inquiry, Planted, Rng, Truth, answer_query, is_explained, is_planted,
@@ -413,4 +413,30 @@ fn the_budget_ends_an_attribution() {
     let Inquired { blamed, .. } = inquire(&mixed(), &with(options));
     assert!(blamed.spent.tests <= 400 + 2 * 200, "{:?}", blamed.spent);
     assert!(blamed.tests.iter().any(|said| matches!(said.role, Role::Undecided { .. })));
+}
+
+#[test]
+fn what_a_test_declares_to_need_runs_before_it_and_is_not_blamed() {
+    let needs: BTreeMap<TestIx, Vec<TestIx>> =
+        [(TestIx(20), ix([1, 2])), (TestIx(60), ix([2])), (TestIx(170), ix([90]))].into();
+    for forks in [true, false] {
+        let world = mixed();
+        let inquiry = with(BlameOptions { forks, timeline: true, ..BlameOptions::default() });
+        let mut rng = Rng::new(7);
+        let input = BlameInput { needs: needs.clone(), ..inquiry.input(&world, &mut rng) };
+        let Inquired { blamed, run } = inquiry.ask(&world, Blame::new(input), &mut rng);
+        for (query, _) in &run {
+            assert!(query.peeks.iter().all(|peek| !needs.contains_key(&peek.test)));
+            for goal in &query.tail {
+                let before = query.sequence();
+                let place = before.iter().position(|test| test == goal).unwrap();
+                for need in needs.get(goal).into_iter().flatten() {
+                    assert!(before[..place].contains(need), "{need:?} before {goal:?} in {query:?}");
+                }
+            }
+        }
+        for (goal, said) in world.goals().iter().zip(&blamed.tests) {
+            assert!(is_explained(goal, said), "forks {forks}: {said:?}");
+        }
+    }
 }

@@ -93,11 +93,22 @@ pub(super) struct Answers {
     pending: HashMap<Trial, u32>,
     out: BTreeMap<QueryId, Out>,
     attempts: HashMap<String, u32>,
+    /// What must run right before a test.
+    needs: BTreeMap<TestIx, Vec<TestIx>>,
     issued: u32,
     spent: BlameSpent,
 }
 
 impl Answers {
+    pub(super) fn new(needs: BTreeMap<TestIx, Vec<TestIx>>) -> Self {
+        Self { needs, ..Self::default() }
+    }
+
+    /// Whether something must run right before a test, so that it cannot be peeked at.
+    pub(super) fn has_needs(&self, test: TestIx) -> bool {
+        self.needs.contains_key(&test)
+    }
+
     /// All outcomes of a trial, in the sequence in which they came.
     pub(super) fn outcomes(&self, trial: &Trial) -> impl ExactSizeIterator<Item = Option<Outcome>> + '_ {
         self.known.get(trial).map_or(&[][..], Vec::as_slice).iter().map(|(_, outcome)| *outcome)
@@ -151,6 +162,13 @@ impl Answers {
         if !short.contains(&true) {
             return None;
         }
+        let mut needy =
+            ask.peeks.iter().zip(&short).filter(|(peek, short)| **short && self.has_needs(peek.test));
+        if let Some((peek, _)) = needy.next() {
+            let single =
+                Ask::single(ask.setting.clone(), &ask.tests[..peek.after], peek.test, ask.runs, ask.why);
+            return self.issue(suite, &single);
+        }
         // Peeks do not change what follows: those that nobody waits for are left out.
         let peeks: Vec<PeekAt> =
             ask.peeks.iter().zip(&short).filter(|(_, short)| **short).map(|(peek, _)| *peek).collect();
@@ -169,9 +187,10 @@ impl Answers {
         Some(self.send(suite, query))
     }
 
-    /// Numbers a query, and waits for its answer.
+    /// Numbers a query, puts what its test needs before it, and waits for its answer.
     pub(super) fn send(&mut self, suite: &Suite, query: Query) -> Query {
-        let mut query = query.named(suite);
+        let asked = (query.tests.clone(), query.peeks.clone(), query.tail.clone());
+        let mut query = self.with_needs(suite, query).named(suite);
         query.id = QueryId(self.issued);
         self.issued += 1;
         let attempt = self.attempts.entry(query.key.clone()).or_insert(0);
@@ -179,7 +198,7 @@ impl Answers {
         query.attempt = *attempt;
         let setting =
             Setting { executor: query.executor, collect: query.collect, imports: query.imports.clone() };
-        let trials = trials(&setting, &query.tests, &query.peeks, &query.tail);
+        let trials = trials(&setting, &asked.0, &asked.1, &asked.2);
         for trial in &trials {
             *self.pending.entry(trial.clone()).or_insert(0) += 1;
         }
@@ -189,6 +208,22 @@ impl Answers {
         if query.executor == Executor::Fresh {
             self.spent.fresh_tests += query.cost();
             self.spent.fresh_queries += 1;
+        }
+        query
+    }
+
+    /// What was asked of the tests before counts as asked, wherever the needed ones stood among them.
+    /// Where one file is collected, only what stands in it can run.
+    fn with_needs(&self, suite: &Suite, mut query: Query) -> Query {
+        if let [goal] = query.tail[..]
+            && let Some(needs) = self.needs.get(&goal)
+        {
+            let file = |ix: TestIx| suite.tests().get(ix.get()).map(|t| &t.file);
+            let collected = |ix: &TestIx| query.collect == Collect::All || file(*ix) == file(goal);
+            let needs: Vec<TestIx> =
+                needs.iter().copied().filter(|ix| *ix != goal && collected(ix)).collect();
+            query.tests.retain(|test| !needs.contains(test));
+            query.tests.extend(needs);
         }
         query
     }

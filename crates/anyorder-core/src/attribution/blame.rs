@@ -42,10 +42,10 @@ impl Blame {
         let goals = tests.into_iter().map(|test| Goal::new(test, &input)).collect();
         let mut blame = Self {
             matrix: Matrix::wanted(&input.options),
+            answers: Answers::new(input.needs.clone()),
             input,
             goals,
             sets: Vec::new(),
-            answers: Answers::default(),
             searches: BTreeMap::new(),
             asks: Vec::new(),
             given_up: false,
@@ -204,6 +204,7 @@ impl Blame {
             let ask = Ask { setting, tests, peeks, tail: Vec::new(), why: Why::Timeline, runs: 1 };
             self.answers.wants(&ask).then_some(ask)
         };
-        self.goals.iter().filter(|g| matches!(g.stage, Stage::Done)).filter_map(line).collect()
+        let done = |g: &&Goal| matches!(g.stage, Stage::Done) && !self.answers.has_needs(g.test);
+        self.goals.iter().filter(done).filter_map(line).collect()
     }
 }

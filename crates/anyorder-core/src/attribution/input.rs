@@ -1,6 +1,9 @@
 //! What attribution starts from.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Order, OrderLabel, Outcome, Suite, TestIx};
+use crate::order::Constraints;
 use crate::search;
 use crate::verdict::{Cell, Sweep, TreeResult};
 
@@ -87,6 +90,9 @@ pub struct BlameInput {
     pub alone: Vec<Option<Outcome>>,
     /// The tests to be explained; the first are explained first.
     pub tests: Vec<TestIx>,
+    /// Tests that must have run before a test, as declared, first to last: they run right before it wherever it does. Tests
+    /// without any need no entry.
+    pub needs: BTreeMap<TestIx, Vec<TestIx>>,
     /// How much is asked.
     pub options: BlameOptions,
 }
@@ -103,6 +109,16 @@ impl BlameInput {
         };
         let alone = suite.indices().map(alone).collect();
         let known = tests.into_iter().filter(|ix| ix.get() < suite.len()).collect();
-        Self { seen: SeenOrder::of_sweep(sweep, orders), alone, tests: known, suite, options }
+        let seen = SeenOrder::of_sweep(sweep, orders);
+        Self { seen, alone, tests: known, suite, needs: BTreeMap::new(), options }
+    }
+
+    /// The same with what is declared to run before each of the tests.
+    #[must_use]
+    pub fn with_declared(mut self, constraints: &Constraints) -> Self {
+        let of =
+            |test: &TestIx| Some((*test, constraints.prerequisites(*test))).filter(|(_, n)| !n.is_empty());
+        self.needs = self.tests.iter().filter_map(of).collect();
+        self
     }
 }

@@ -51,7 +51,8 @@ impl Blame {
         }
         let forks = self.input.options.forks;
         let ready = self.goals.iter().filter(|g| matches!(g.stage, Stage::Ready) && !forks).map(|g| g.test);
-        let mut group: Vec<TestIx> = ready.filter(|ix| !tests.contains(ix)).collect();
+        let mut group: Vec<TestIx> =
+            ready.filter(|ix| !tests.contains(ix) && !self.answers.has_needs(*ix)).collect();
         group.sort_unstable();
         self.sets.push(Known {
             tests,
@@ -260,6 +261,10 @@ impl Blame {
         let (first, rest) =
             if set.units.is_empty() { fresh.split_at(fresh.len().min(1)) } else { fresh.split_at(0) };
         units.extend(first.iter().map(|g| single(*g)));
+        // What needs others before it is proven by itself.
+        let (needy, rest): (Vec<usize>, Vec<usize>) =
+            rest.iter().copied().partition(|g| self.answers.has_needs(test(*g)));
+        units.extend(needy.into_iter().map(single));
         if rest.len() > SINGLY {
             let mut tests: Vec<TestIx> =
                 rest.iter().map(|g| test(*g)).filter(|ix| !set.tests.contains(ix)).collect();

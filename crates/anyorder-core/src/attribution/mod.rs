@@ -6,6 +6,8 @@
 //! polluter only with a certificate from fresh interpreters; until then it is a suspect.
 //!
 //! ```
+//! use std::collections::BTreeMap;
+//!
 //! use anyorder_core::attribution::{Answer, Blame, BlameInput, BlameOptions, Role, SeenOrder};
 //! use anyorder_core::model::{Outcome, Suite, TestIx};
 //!
@@ -19,6 +21,7 @@
 //!     seen: vec![failing],
 //!     alone: vec![passed; 3],
 //!     tests: vec![c],
+//!     needs: BTreeMap::new(),
 //!     options: BlameOptions::default(),
 //! });
 //! while let Some(query) = blame.next_query() {

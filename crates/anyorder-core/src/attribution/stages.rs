@@ -100,7 +100,7 @@ impl Blame {
     fn begin(&self, g: usize, executor: Executor) -> Minimiser {
         let (goal, options) = (&self.goals[g], &self.input.options);
         let left = options.budget.saturating_sub(self.answers.spent().tests);
-        let forks = executor == Executor::Fork;
+        let forks = executor == Executor::Fork && !self.answers.has_needs(goal.test);
         let budget = options.search.budget.min(left.max(1));
         let mut search = goal.search(&self.input, Options { forks, budget, ..options.search.clone() });
         let setting = Setting::plain(executor);

@@ -11,7 +11,7 @@ use super::SuiteArgs;
 pub struct ReplayArgs {
     /// A stored run (such as r17), an order (default, reverse, seed:7, seed:7:reverse), tests in the sequence in which
     /// they are to run, or a file of test ids
-    #[arg(value_name = "RUN|ORDER|TEST|FILE", required = true, allow_hyphen_values = true)]
+    #[arg(value_name = "RUN|ORDER|TEST|FILE", required = true)]
     pub what: Vec<String>,
     /// Run on the tree of this revision instead of the working tree
     #[arg(long, value_name = "REV")]

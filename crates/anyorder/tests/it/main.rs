@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod check_findings;
 mod check_trees;
+mod check_witness;
 mod doctor;
 mod explain;
 mod fixture;
